@@ -1,0 +1,98 @@
+/** The configuration after validation and defaults. Durations are seconds throughout. */
+import type { Ceiling } from '../gap/model.ts';
+
+/** `observe` writes nothing to the cluster and reports what it would do. */
+export type Mode = 'observe' | 'act';
+
+export interface ClusterConfig {
+  name: string;
+  region: string;
+  /** AWS account id; the deploying account when absent. */
+  account?: string;
+  /** `public`, or the name of an entry of `networks`. */
+  network: string;
+  mode: Mode;
+  /** nodegap's stack makes the access entries of its roles. */
+  manageAccessEntries: boolean;
+}
+
+/** A private network from which a cluster's private endpoint can be reached. */
+export interface NetworkConfig {
+  name: string;
+  vpcId: string;
+  subnetIds: string[];
+  availabilityZones: string[];
+  securityGroupIds: string[];
+}
+
+/** Exactly one way to name DaemonSets, with the furthest action allowed for them. */
+export type RequiredDaemonSet = { action: Ceiling } & (
+  | { by: 'name'; name: string }
+  | { by: 'namespaced-name'; namespace: string; name: string }
+  | { by: 'selector'; selector: string }
+  | { by: 'priority-class'; priorityClass: string }
+);
+
+export interface Timings {
+  scan: number;
+  nodeGrace: number;
+  podGrace: number;
+  confirmationScans: number;
+  confirmation: number;
+  holdDown: number;
+  holdDownNodeNotReady: number;
+  holdUp: number;
+  drain: number;
+  approval: number;
+  verification: number;
+  /** How often WaitForRecovery, DrainNode and VerifyReplacement look again. */
+  poll: number;
+}
+
+export interface BreakerConfig {
+  /** 0 to 100; 0 = never act. */
+  maxUnhealthyPercent: number;
+  coolDown: number;
+  parallelPerPool: number;
+  parallelPerCluster: number;
+  replacementsPerHour: number;
+  /** Bad replacements in a pool after which it stops. */
+  badReplacements: number;
+}
+
+export type ApprovalPolicy = 'never' | 'always' | 'drain-blocked';
+
+/** What to do with a kind of node when ReplaceNode is reached. */
+export type ReplacementMethod = 'delete-nodeclaim' | 'notify';
+
+export interface ReplacementConfig {
+  karpenter: ReplacementMethod;
+  autoMode: ReplacementMethod;
+  managedNodeGroup: 'notify';
+  other: 'notify';
+}
+
+export interface DrainConfig {
+  /** Pods without a controller: ask a person, or evict (never deleted). */
+  barePods: 'ask' | 'evict';
+  /** Pods with emptyDir volumes. */
+  emptyDir: 'ask' | 'evict';
+}
+
+export interface Config {
+  clusters: ClusterConfig[];
+  networks: NetworkConfig[];
+  requiredDaemonSets: RequiredDaemonSet[];
+  startupTaints: string[];
+  timings: Timings;
+  breaker: BreakerConfig;
+  approvals: { policy: ApprovalPolicy };
+  replacement: ReplacementConfig;
+  drain: DrainConfig;
+}
+
+/** A configuration with the sha256 of its canonical JSON, which every execution reports. */
+export interface LoadedConfig {
+  config: Config;
+  sha256: string;
+}

@@ -1,0 +1,165 @@
+import type { DaemonSet, KubernetesEvent, Node, NodeClaim, Pod } from '../kubernetes/objects.ts';
+
+/** Why the pod of a gap is not there. The vocabulary of docs/causes.md. */
+export const causes = [
+  'missing',
+  'create-blocked',
+  'unschedulable-resources',
+  'unschedulable-ports',
+  'untolerated-taint',
+  'image-pull',
+  'config-error',
+  'volume',
+  'sandbox',
+  'crash-loop',
+  'oom-killed',
+  'not-ready',
+  'starting',
+  'terminating',
+  'rollout',
+  'node-not-ready',
+  'evicted',
+  'unknown',
+] as const;
+export type Cause = (typeof causes)[number];
+
+/** Who would have to change for the gap to close. */
+export const blames = ['node', 'daemonset', 'zone', 'cluster', 'unclear'] as const;
+export type Blame = (typeof blames)[number];
+
+/** The furthest that nodegap may go for a DaemonSet. */
+export const ceilings = ['alert', 'isolate', 'replace'] as const;
+export type Ceiling = (typeof ceilings)[number];
+
+/** A reading that may be refused or absent without making the whole read worthless. */
+export type OptionalRead<T> = { ok: true; items: T[] } | { ok: false; reason: string };
+
+/**
+ * One complete, consistent read of a cluster. Nodes, DaemonSets and pods are never partial: a read
+ * that did not complete throws instead. Read in the order nodes, DaemonSets, pods, so that a
+ * younger list can only show more pods, never fewer.
+ */
+export interface ClusterFacts {
+  cluster: string;
+  /** When the first list was asked for, epoch milliseconds. */
+  readAt: number;
+  nodes: Node[];
+  daemonSets: DaemonSet[];
+  /** At least every pod that a DaemonSet controls; may hold others too. */
+  pods: Pod[];
+  events: OptionalRead<KubernetesEvent>;
+  nodeClaims: OptionalRead<NodeClaim>;
+}
+
+/** One fact that a verdict rests on: the object, the field, its value, and what would change it. */
+export interface Evidence {
+  /** For example `pod kube-system/aws-node-x7k2p`. */
+  object: string;
+  /** For example `status.containerStatuses[0].state.waiting.reason`. */
+  field: string;
+  value: string;
+  /** What would have to be different for the verdict to change. */
+  wouldChange?: string;
+}
+
+/** How a DaemonSet came to be required, with the furthest action allowed for it. */
+export interface Requirement {
+  ceiling: Ceiling;
+  /** The configuration entry that chose it, as the user wrote it. */
+  chosenBy: string;
+}
+
+/** What the state table remembers of a gap between scans (docs: gap record). Times are epoch ms. */
+export interface GapRecord {
+  nodeUid: string;
+  daemonSet: string;
+  firstSeen: number;
+  lastSeen: number;
+  /** Scans in which it was seen. */
+  sightings: number;
+  /** Times that it went away and came back. */
+  flaps: number;
+  /** Since when it has been healthy again, when it is. */
+  healthySince?: number;
+}
+
+/** The part of the configuration that detection rests on. Durations are milliseconds. */
+export interface DetectionPolicy {
+  /** How each DaemonSet is required; undefined for one that is not. */
+  requirementOf(daemonSet: DaemonSet): Requirement | undefined;
+  /** Look at every DaemonSet, also those not required. */
+  allDaemonSets: boolean;
+  nodeGraceMs: number;
+  podGraceMs: number;
+  confirmationScans: number;
+  confirmationMs: number;
+  /** Taint keys that a node is born with and that something is to remove. */
+  startupTaints: string[];
+}
+
+/** The pod that speaks for a gap: the newest live one, else the one on its way out. */
+export interface GapPod {
+  namespace: string;
+  name: string;
+  uid: string;
+  /** Label `controller-revision-hash`. */
+  revision?: string;
+  restarts: number;
+}
+
+/** A (node, DaemonSet) pair where the DaemonSet should run and no pod of it is Running and Ready. */
+export interface Gap {
+  node: string;
+  nodeUid: string;
+  pool?: string;
+  zone?: string;
+  /** `namespace/name`. */
+  daemonSet: string;
+  daemonSetUid: string;
+  required: boolean;
+  ceiling: Ceiling;
+  cause: Cause;
+  /** Further causes found on the same pair, the one whose cure would unblock the rest first. */
+  otherCauses: Cause[];
+  blame: Blame;
+  /** Why that blame, in words and numbers. */
+  blameReason: string;
+  /** Epoch ms: first sighting, or without history the best that node and pod times tell. */
+  since: number;
+  /** Node and pod are older than their grace. */
+  pastGrace: boolean;
+  /** Seen in enough scans and long enough past its grace (or no history is kept). */
+  confirmed: boolean;
+  pod?: GapPod;
+  message: string;
+  evidence: Evidence[];
+}
+
+/** A pair, node or read of which nothing can be said: never healthy and never a gap. */
+export interface UnknownEntry {
+  node?: string;
+  daemonSet?: string;
+  /** Stable code, for example `node-initialising`, `heartbeat-stale`, `events-denied`. */
+  reason: string;
+  message: string;
+}
+
+/** A DaemonSet with a pod that should not count as covered nor as gap yet. */
+export type PairState =
+  | { kind: 'ok'; pod: Pod }
+  | { kind: 'not-eligible'; reason: string }
+  | { kind: 'settling'; pod: Pod }
+  | { kind: 'deferred'; reason: string }
+  | { kind: 'gap'; gap: Gap };
+
+export interface Detection {
+  cluster: string;
+  now: number;
+  /** Sorted by node, then DaemonSet. */
+  gaps: Gap[];
+  unknown: UnknownEntry[];
+  /** Nodes looked at (Fargate, hybrid and leaving nodes are left out). */
+  nodes: number;
+  /** Pairs where a DaemonSet should run by intent. */
+  eligiblePairs: number;
+}

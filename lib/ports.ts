@@ -1,0 +1,207 @@
+/**
+ * The ports of the domain: everything outside that it talks to. Adapters for AWS live in lib/aws,
+ * those for a single Kubernetes cluster in lib/kubernetes, those for demo and tests in local/.
+ */
+import type { ClusterFacts } from './gap/model.ts';
+import type {
+  DaemonSet,
+  KubernetesEvent,
+  Node,
+  NodeClaim,
+  Pod,
+  PodDisruptionBudget,
+} from './kubernetes/objects.ts';
+
+/** One JSON Patch operation (RFC 6902). */
+export type JsonPatchOperation =
+  | { op: 'add' | 'replace' | 'test'; path: string; value: unknown }
+  | { op: 'remove'; path: string };
+
+/** The names that identify one pod for good: a name alone may be reused. */
+export interface PodRef {
+  namespace: string;
+  name: string;
+  uid: string;
+}
+
+/** How the API server answered one eviction. Every other answer is thrown as a KubernetesError. */
+export type EvictionOutcome =
+  | { kind: 'accepted' }
+  | { kind: 'gone' }
+  /** 429 by a PodDisruptionBudget: may free itself. */
+  | { kind: 'blocked-by-budget'; message: string }
+  /** 500 because several budgets select the pod: permanent until a person mends them. */
+  | { kind: 'several-budgets'; message: string }
+  /** Someone else is at it, or the answer leaves open what happened: look again. */
+  | { kind: 'retry'; message: string };
+
+/** A Kubernetes Event to write about a node. */
+export interface NodeEvent {
+  node: string;
+  nodeUid: string;
+  type: 'Normal' | 'Warning';
+  /** CamelCase, for example `NodegapIsolated`. */
+  reason: string;
+  message: string;
+}
+
+/** Reads of one cluster. Lists are complete or they throw; a missing single object is undefined. */
+export interface ClusterReader {
+  listNodes(): Promise<Node[]>;
+  listDaemonSets(): Promise<DaemonSet[]>;
+  /** Pods that a controller revision made (DaemonSet and StatefulSet pods), projected. */
+  listDaemonSetPods(): Promise<Pod[]>;
+  /** All pods of one node, whole enough to plan a drain, read consistently. */
+  listPodsOnNode(node: string): Promise<Pod[]>;
+  /** Pods with phase Pending and no node, of the whole cluster. */
+  listUnscheduledPods(): Promise<Pod[]>;
+  /** Events about the object with that uid. */
+  listEventsOf(uid: string): Promise<KubernetesEvent[]>;
+  listPodDisruptionBudgets(): Promise<PodDisruptionBudget[]>;
+  /** Undefined when the cluster does not serve karpenter.sh/v1. */
+  listNodeClaims(): Promise<NodeClaim[] | undefined>;
+  getNode(name: string): Promise<Node | undefined>;
+  getPod(namespace: string, name: string): Promise<Pod | undefined>;
+  getDaemonSet(namespace: string, name: string): Promise<DaemonSet | undefined>;
+  getNodeClaim(name: string): Promise<NodeClaim | undefined>;
+}
+
+/** Changes to one cluster. */
+export interface ClusterWriter {
+  /** One atomic JSON Patch of a node. A stale `test` or resourceVersion throws kind `conflict`. */
+  patchNode(name: string, patch: JsonPatchOperation[]): Promise<Node>;
+  /** Evicts through the eviction API, with the uid as precondition. */
+  evictPod(pod: PodRef): Promise<EvictionOutcome>;
+  /** Asks for the deletion of exactly this NodeClaim. False when it is gone already. */
+  deleteNodeClaim(name: string, uid: string): Promise<boolean>;
+  createNodeEvent(event: NodeEvent): Promise<void>;
+}
+
+/** Opens clusters by the name that the configuration gives them. */
+export interface Clusters<Client = ClusterReader & ClusterWriter> {
+  connect(cluster: string): Promise<Client>;
+}
+
+/** Reads a cluster once, completely, or throws. */
+export type ReadClusterFacts = (cluster: string) => Promise<ClusterFacts>;
+
+// ── state table ────────────────────────────────────────────────────────────────────────────────
+
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | null
+  | Set<string>
+  | AttributeValue[]
+  | { [name: string]: AttributeValue };
+
+/** `pk` and `sk` are the table's key; `ttl` (epoch seconds) lets an item expire. */
+export interface ItemKey {
+  pk: string;
+  sk: string;
+}
+export type Item = ItemKey & { [name: string]: AttributeValue };
+
+/** A condition on one item, in a form that every adapter can evaluate. */
+export type Condition =
+  | { kind: 'absent' }
+  | { kind: 'present' }
+  | { kind: 'attribute-absent'; attribute: string }
+  | { kind: 'equals'; attribute: string; value: string | number | boolean }
+  | { kind: 'less-than'; attribute: string; value: number }
+  | { kind: 'set-contains'; attribute: string; member: string }
+  /** True when the set has fewer members, or is not there and `limit` is above 0. */
+  | { kind: 'set-smaller-than'; attribute: string; limit: number }
+  | { kind: 'any'; of: Condition[] }
+  | { kind: 'all'; of: Condition[] };
+
+export type Write =
+  | { kind: 'put'; item: Item; condition?: Condition }
+  | { kind: 'delete'; key: ItemKey; condition?: Condition }
+  | { kind: 'check'; key: ItemKey; condition: Condition }
+  | {
+      kind: 'update';
+      key: ItemKey;
+      set?: Record<string, AttributeValue>;
+      remove?: string[];
+      increment?: Record<string, number>;
+      addToSet?: Record<string, string[]>;
+      removeFromSet?: Record<string, string[]>;
+      condition?: Condition;
+    };
+
+export type TransactOutcome =
+  | { kind: 'committed' }
+  /** The first write whose condition failed, by its index, with the item as it stood. */
+  | { kind: 'condition-failed'; index: number; item: Item | undefined };
+
+/**
+ * Durable state. Reads are strongly consistent. A transaction conflict is retried inside with
+ * jitter and never reported as a failed condition.
+ */
+export interface StateTable {
+  get(key: ItemKey): Promise<Item | undefined>;
+  /** All items of a partition whose sort key begins with `prefix`, in sort-key order. */
+  query(pk: string, prefix: string): Promise<Item[]>;
+  /**
+   * All writes or none. `token` makes a lost answer harmless: the same token with the same writes
+   * is carried out once.
+   */
+  transact(writes: Write[], token?: string): Promise<TransactOutcome>;
+}
+
+// ── workflow, messages, events ─────────────────────────────────────────────────────────────────
+
+/** The whole input of a `remediate-node` execution: everything else is read. */
+export interface AttemptInput {
+  cluster: string;
+  node: string;
+  nodeUid: string;
+  episode: number;
+  attempt: number;
+}
+
+export type ExecutionStatus =
+  | { kind: 'running' }
+  | { kind: 'ended'; endedAt: number; status: string }
+  | { kind: 'not-found' };
+
+/** Step Functions, or the local runner. */
+export interface Workflow {
+  /** Starts under a fixed name. An execution of that name that exists already is no error. */
+  start(cluster: string, name: string, input: AttemptInput): Promise<'started' | 'exists'>;
+  status(executionArn: string): Promise<ExecutionStatus>;
+  /** Answers a waiting task. False when the task no longer waits. */
+  answer(taskToken: string, output: Record<string, unknown>): Promise<boolean>;
+}
+
+/** A message to people. */
+export interface Notice {
+  /** One line that is enough on its own, at most 100 characters of ASCII. */
+  subject: string;
+  body: string;
+  kind: 'alert' | 'approval' | 'report' | 'breaker';
+  cluster: string;
+  node?: string;
+  episode?: number;
+}
+
+export interface Notifier {
+  notify(notice: Notice): Promise<void>;
+}
+
+/** An event on the nodegap bus, source `nodegap`. */
+export interface BusEvent {
+  detailType: string;
+  detail: Record<string, unknown>;
+}
+
+export interface EventPublisher {
+  publish(events: BusEvent[]): Promise<void>;
+}
+
+/** One metric sample; names and units are those of docs/metrics.md. */
+export interface Metrics {
+  count(name: string, value: number, dimensions: Record<string, string>): void;
+}

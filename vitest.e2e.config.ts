@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** The suites on a real control plane: one cluster at a time, since the machine is small. */
+export default defineConfig({
+  test: {
+    include: ['test/e2e/**/*.e2e.test.ts'],
+    fileParallelism: false,
+    testTimeout: 10 * 60_000,
+    hookTimeout: 30 * 60_000,
+  },
+});
