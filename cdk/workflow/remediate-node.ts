@@ -1,0 +1,306 @@
+/**
+ * The `remediate-node` state machine, in the words an auditor sees in the console.
+ *
+ * How it works: every judgement is made by a Lambda handler, which reads everything afresh and
+ * answers with a flat object whose `next` names what to do; the Choices only follow it. Results
+ * stay under their own key (`$.confirm`, `$.slot`, `$.isolation`, `$.recovery`, …) so that Report
+ * can tell the whole story and no state overwrites another's facts.
+ *
+ * Gotchas:
+ * - JSONPath, no Assign, flat scalar Choices: the local runner and moto run exactly this text.
+ * - Each Wait takes its seconds from the state before it, and each loop has a deadline and a
+ *   counter inside the handler that closes it (docs/workflow.md has the table).
+ * - A Catch leads to ReleaseSlot and Report, never to ReleaseNode: after a failure nothing is
+ *   known, so the node stays as it is and the next scan takes it up (safety rule 10).
+ */
+import { Duration } from 'aws-cdk-lib';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
+import {
+  type Chain,
+  Choice,
+  Condition,
+  DefinitionBody,
+  Fail,
+  type IChainable,
+  IntegrationPattern,
+  JsonPath,
+  LogLevel,
+  Pass,
+  Result,
+  type State,
+  StateMachine,
+  Succeed,
+  TaskInput,
+  type TaskStateBase,
+  Timeout,
+  Wait,
+  WaitTime,
+} from 'aws-cdk-lib/aws-stepfunctions';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
+import { Construct } from 'constructs';
+
+/** The functions that the machine calls; the names are those of the files in functions/. */
+export const workflowFunctionNames = [
+  'confirm-gap',
+  'acquire-slot',
+  'isolate-node',
+  'check-recovery',
+  'restart-daemon-pod',
+  'request-approval',
+  'taint-node',
+  'drain-node',
+  'replace-node',
+  'verify-replacement',
+  'release-node',
+  'release-slot',
+  'report',
+] as const;
+export type WorkflowFunctionName = (typeof workflowFunctionNames)[number];
+
+export interface RemediateNodeMachineProps {
+  stateMachineName: string;
+  functions: Record<WorkflowFunctionName, IFunction>;
+  logGroup: ILogGroup;
+}
+
+/** Failures that pass by themselves. Retried because twice is the same as once for every task. */
+const passingErrors = [
+  'Kubernetes.throttled',
+  'Kubernetes.unreachable',
+  'Kubernetes.server',
+  'Kubernetes.conflict',
+  'StateTableBusy',
+  'Lambda.TooManyRequestsException',
+];
+
+/** Longer than the timeout of every function, so that the function ends first. */
+const taskTimeout = Duration.seconds(90);
+
+/** A year is the limit of Step Functions; nothing here may come near a week. */
+const executionTimeout = Duration.days(3);
+
+export class RemediateNodeMachine extends Construct {
+  readonly stateMachine: StateMachine;
+
+  constructor(scope: Construct, id: string, props: RemediateNodeMachineProps) {
+    super(scope, id);
+    this.stateMachine = new StateMachine(this, 'Machine', {
+      stateMachineName: props.stateMachineName,
+      definitionBody: DefinitionBody.fromChainable(remediateNode(this, props.functions)),
+      timeout: executionTimeout,
+      tracingEnabled: true,
+      logs: { destination: props.logGroup, level: LogLevel.ALL, includeExecutionData: false },
+    });
+  }
+}
+
+/** Builds the states inside `scope` and returns the first one. */
+export function remediateNode(
+  scope: Construct,
+  functions: Record<WorkflowFunctionName, IFunction>,
+): IChainable {
+  const done = new Succeed(scope, 'Done');
+  const failed = new Fail(scope, 'Failed', {
+    errorPath: '$.failure.Error',
+    causePath: '$.failure.Cause',
+  });
+
+  const task = (name: string, fn: WorkflowFunctionName, resultPath: string): LambdaInvoke => {
+    const state = new LambdaInvoke(scope, name, {
+      lambdaFunction: functions[fn],
+      payloadResponseOnly: true,
+      payload: TaskInput.fromObject({
+        state: JsonPath.entirePayload,
+        execution: JsonPath.executionId,
+      }),
+      resultPath,
+      taskTimeout: Timeout.duration(taskTimeout),
+    });
+    addRetries(state);
+    return state;
+  };
+  const wait = (name: string, secondsPath: string): Wait =>
+    new Wait(scope, name, { time: WaitTime.secondsPath(secondsPath) });
+
+  const confirmGap = task('ConfirmGap', 'confirm-gap', '$.confirm');
+  const acquireSlot = task('AcquireSlot', 'acquire-slot', '$.slot');
+  const isolateNode = task('IsolateNode', 'isolate-node', '$.isolation');
+  const checkRecovery = task('CheckRecovery', 'check-recovery', '$.recovery');
+  const restartDaemonPod = task('RestartDaemonPod', 'restart-daemon-pod', '$.restart');
+  const takePlaceAgain = task('TakePlaceAgain', 'acquire-slot', '$.place');
+  const taintNode = task('TaintNode', 'taint-node', '$.taint');
+  const drainNode = task('DrainNode', 'drain-node', '$.drain');
+  const replaceNode = task('ReplaceNode', 'replace-node', '$.replacement');
+  const verifyReplacement = task('VerifyReplacement', 'verify-replacement', '$.verification');
+  const releaseNode = task('ReleaseNode', 'release-node', '$.release');
+  const releaseSlot = task('ReleaseSlot', 'release-slot', '$.slotRelease');
+  const report = task('Report', 'report', '$.report');
+
+  const ask = (name: string, question: 'replace' | 'drain-blocked', secondsPath: string) =>
+    new LambdaInvoke(scope, name, {
+      lambdaFunction: functions['request-approval'],
+      integrationPattern: IntegrationPattern.WAIT_FOR_TASK_TOKEN,
+      payload: TaskInput.fromObject({
+        state: JsonPath.entirePayload,
+        execution: JsonPath.executionId,
+        question,
+        taskToken: JsonPath.taskToken,
+      }),
+      resultPath: '$.answer',
+      taskTimeout: Timeout.at(secondsPath),
+    });
+  const waitForPerson = ask('WaitForPerson', 'replace', '$.recovery.approvalSeconds');
+  addRetries(waitForPerson, { alsoTimeouts: false });
+  const waitForPersonAboutDrain = ask(
+    'WaitForPersonAboutDrain',
+    'drain-blocked',
+    '$.drain.approvalSeconds',
+  );
+  addRetries(waitForPersonAboutDrain, { alsoTimeouts: false });
+
+  const nobodyAnswered = (name: string) =>
+    new Pass(scope, name, {
+      result: Result.fromObject({ decision: 'none', by: 'nobody' }),
+      resultPath: '$.answer',
+    });
+  const noAnswerIsNo = nobodyAnswered('NoAnswerIsNo');
+  const nobodyFreedTheDrain = nobodyAnswered('NobodyFreedTheDrain');
+
+  const waitForRecovery = wait('WaitForRecovery', '$.isolation.waitSeconds');
+  const waitForDrain = wait('WaitForDrain', '$.drain.waitSeconds');
+  const waitForReplacement = wait('WaitForReplacement', '$.verification.waitSeconds');
+  const waitForPlace = wait('WaitForPlace', '$.place.waitSeconds');
+
+  follow(scope, confirmGap, '$.confirm.next', { act: acquireSlot, release: releaseNode }, report);
+  follow(scope, acquireSlot, '$.slot.next', { acquired: isolateNode }, report);
+  follow(scope, isolateNode, '$.isolation.next', { isolated: waitForRecovery }, releaseNode);
+  waitForRecovery.next(checkRecovery);
+  follow(
+    scope,
+    checkRecovery,
+    '$.recovery.next',
+    {
+      wait: waitForRecovery,
+      restart: restartDaemonPod,
+      ask: waitForPerson,
+      taint: taintNode,
+      drain: drainNode,
+      'stay-isolated': releaseSlot,
+    },
+    releaseNode,
+  );
+  restartDaemonPod.next(waitForRecovery);
+  follow(scope, waitForPerson, '$.answer.decision', { approve: takePlaceAgain }, releaseNode);
+  noAnswerIsNo.next(releaseNode);
+  const afterPlace = new Choice(scope, 'WhatWasAnswered')
+    .when(Condition.stringEquals('$.answer.decision', 'retry'), drainNode)
+    .when(Condition.stringEquals('$.answer.decision', 'proceed'), replaceNode)
+    .otherwise(checkRecovery);
+  follow(
+    scope,
+    takePlaceAgain,
+    '$.place.next',
+    { acquired: afterPlace, wait: waitForPlace },
+    releaseNode,
+  );
+  waitForPlace.next(takePlaceAgain);
+  follow(scope, taintNode, '$.taint.next', { tainted: drainNode }, releaseNode);
+  follow(
+    scope,
+    drainNode,
+    '$.drain.next',
+    {
+      draining: waitForDrain,
+      drained: replaceNode,
+      recheck: waitForRecovery,
+      blocked: waitForPersonAboutDrain,
+    },
+    releaseNode,
+  );
+  waitForDrain.next(drainNode);
+  follow(
+    scope,
+    waitForPersonAboutDrain,
+    '$.answer.decision',
+    { retry: takePlaceAgain, proceed: takePlaceAgain },
+    releaseNode,
+  );
+  nobodyFreedTheDrain.next(releaseSlot);
+  follow(
+    scope,
+    replaceNode,
+    '$.replacement.next',
+    { requested: verifyReplacement, 'stay-isolated': releaseSlot },
+    releaseNode,
+  );
+  follow(
+    scope,
+    verifyReplacement,
+    '$.verification.next',
+    { wait: waitForReplacement },
+    releaseSlot,
+  );
+  waitForReplacement.next(verifyReplacement);
+  releaseNode.next(releaseSlot);
+  releaseSlot.next(report);
+  follow(scope, report, '$.report.next', { failed }, done);
+
+  waitForPerson.addCatch(noAnswerIsNo, { errors: ['States.Timeout'], resultPath: '$.noAnswer' });
+  waitForPersonAboutDrain.addCatch(nobodyFreedTheDrain, {
+    errors: ['States.Timeout'],
+    resultPath: '$.noAnswer',
+  });
+  for (const state of [
+    confirmGap,
+    acquireSlot,
+    isolateNode,
+    checkRecovery,
+    restartDaemonPod,
+    waitForPerson,
+    takePlaceAgain,
+    taintNode,
+    drainNode,
+    waitForPersonAboutDrain,
+    replaceNode,
+    verifyReplacement,
+    releaseNode,
+  ]) {
+    state.addCatch(releaseSlot, { resultPath: '$.failure' });
+  }
+  releaseSlot.addCatch(report, { resultPath: '$.failure' });
+  report.addCatch(failed, { resultPath: '$.failure' });
+  return confirmGap;
+}
+
+function addRetries(
+  state: TaskStateBase,
+  options: { alsoTimeouts: boolean } = { alsoTimeouts: true },
+) {
+  state.addRetry({
+    errors: passingErrors,
+    interval: Duration.seconds(10),
+    backoffRate: 2,
+    maxAttempts: 5,
+    maxDelay: Duration.seconds(60),
+  });
+  if (options.alsoTimeouts) {
+    state.addRetry({ errors: ['States.Timeout'], interval: Duration.seconds(10), maxAttempts: 2 });
+  }
+}
+
+/** Adds the Choice that follows what a task answered at `path`. */
+function follow(
+  scope: Construct,
+  task: State & { next(next: IChainable): Chain },
+  path: string,
+  routes: Record<string, IChainable>,
+  otherwise: IChainable,
+): void {
+  const choice = new Choice(scope, `After${task.id}`);
+  for (const [answer, next] of Object.entries(routes)) {
+    choice.when(Condition.stringEquals(path, answer), next);
+  }
+  choice.otherwise(otherwise);
+  task.next(choice);
+}
