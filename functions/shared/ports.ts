@@ -1,0 +1,49 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { LoadedConfig } from '../../lib/config/model.ts';
+import type {
+  ClusterReader,
+  Clusters,
+  ClusterWriter,
+  EventPublisher,
+  Metrics,
+  Notifier,
+  StateTable,
+  Workflow,
+} from '../../lib/ports.ts';
+
+/** One object per line. Fields carry the ids cluster, node, nodeUid, episode and execution. */
+export interface Log {
+  info(message: string, fields: Record<string, unknown>): void;
+  warn(message: string, fields: Record<string, unknown>): void;
+  error(message: string, fields: Record<string, unknown>): void;
+}
+
+/** What every handler may ask for; each names the few that it uses. */
+export interface Ports {
+  clock: Clock;
+  /** Names this deployment for good: it stands in the marks on nodes. */
+  installation: string;
+  /** The current configuration. Throws `ConfigMissing` when none was ever published. */
+  config(): Promise<LoadedConfig>;
+  table: StateTable;
+  /** For handlers that only read clusters. */
+  readers: Clusters<ClusterReader>;
+  /** For handlers that change them. */
+  clients: Clusters<ClusterReader & ClusterWriter>;
+  workflow: Workflow;
+  notifier: Notifier;
+  publisher: EventPublisher;
+  metrics: Metrics;
+  log: Log;
+  /** 0 to 1, for jitter. */
+  random(): number;
+  /** A new unguessable id. */
+  newId(): string;
+  sleep(ms: number): Promise<void>;
+}
+
+/** What reading a situation takes, in every handler that judges. */
+export type JudgingPorts = Pick<
+  Ports,
+  'clock' | 'installation' | 'config' | 'table' | 'log' | 'random' | 'sleep'
+> & { readers: Clusters<ClusterReader> };

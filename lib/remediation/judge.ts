@@ -1,0 +1,169 @@
+import type { ClusterConfig } from '../config/model.ts';
+import type { Gap, UnknownEntry } from '../gap/model.ts';
+import type { Node } from '../kubernetes/objects.ts';
+import { type Ladder, ladderOf } from './ladder.ts';
+import { standingOf } from './standing.ts';
+
+export type ActingLadder = Extract<Ladder, { kind: 'replace' }>;
+
+/** What an attempt may do at most on this node. */
+export type Reach = 'isolate' | 'replace';
+
+/**
+ * What may be done about one node on the facts of this moment.
+ *
+ * `refuse` ends an attempt (someone else's node, paused, breaker open, blame elsewhere). `wait`
+ * says that a fault is there but not ripe: young, unconfirmed, or with a cause that may pass.
+ */
+export type Judgement =
+  | {
+      kind: 'act';
+      gaps: Gap[];
+      /** The gap that the attempt is about: the one that allows most. */
+      primary: Gap;
+      ladder: ActingLadder;
+      reach: Reach;
+      /** The blame is unclear: only as the canary of that DaemonSet. */
+      canaryFor?: string;
+    }
+  | { kind: 'healthy'; message: string }
+  | { kind: 'gone'; code: 'node-gone' | 'node-recreated'; message: string }
+  | { kind: 'wait'; code: string; message: string; gaps: Gap[] }
+  | { kind: 'refuse'; code: string; message: string; gaps: Gap[]; retryAt?: number };
+
+/** A reason against touching the node at all. */
+export interface Objection {
+  code: string;
+  message: string;
+  /** Epoch ms when it may be gone, where that is known. */
+  retryAt?: number;
+}
+
+/** What an attempt knew of the fault when it began, needed once nodegap's own taint hides it. */
+export interface Remembered {
+  daemonSets: string[];
+  cause: Gap['cause'];
+}
+
+export interface JudgeFacts {
+  nodeName: string;
+  nodeUid: string;
+  /** The node as it is now, undefined when there is none of that name. */
+  node: Node | undefined;
+  /** Undefined when the configuration no longer names the cluster. */
+  cluster: ClusterConfig | undefined;
+  /** All gaps of the cluster, from the same read as `node`. */
+  gaps: readonly Gap[];
+  unknown: readonly UnknownEntry[];
+  /** Veto, then pause: a person's word and other controllers come first. */
+  veto: Objection | undefined;
+  hold: Objection | undefined;
+  /** Only the breaker of the scopes of this node. */
+  breaker: Objection | undefined;
+  remembered?: Remembered;
+  /** The node bears nodegap's own NoSchedule taint, put there by this attempt. */
+  tainted: boolean;
+}
+
+/**
+ * Decides, purely, what may be done about a node. Safety rule 2 of docs/safety.md: called again
+ * with fresh facts right before everything that destroys.
+ */
+export function judge(facts: JudgeFacts): Judgement {
+  if (facts.node === undefined) {
+    return {
+      kind: 'gone',
+      code: 'node-gone',
+      message: `there is no node ${facts.nodeName} any more`,
+    };
+  }
+  if (facts.node.metadata.uid !== facts.nodeUid) {
+    return {
+      kind: 'gone',
+      code: 'node-recreated',
+      message: `another node is called ${facts.nodeName} now`,
+    };
+  }
+  const gaps = facts.gaps
+    .filter((gap) => gap.nodeUid === facts.nodeUid && gap.required)
+    .map((gap) => behindOwnTaint(gap, facts));
+  const refuse = (objection: Objection): Judgement => ({ kind: 'refuse', gaps, ...objection });
+
+  if (facts.cluster === undefined) {
+    return refuse({
+      code: 'cluster-not-configured',
+      message: 'the configuration no longer names this cluster',
+    });
+  }
+  if (facts.veto !== undefined) return refuse(facts.veto);
+  if (gaps.length === 0) return withoutGap(facts);
+  if (facts.cluster.mode === 'observe') {
+    return refuse({
+      code: 'mode-observe',
+      message: `cluster ${facts.cluster.name} is in mode observe: nothing is written to it`,
+    });
+  }
+  if (facts.hold !== undefined) return refuse(facts.hold);
+  const judgement = byStanding(gaps, facts);
+  return judgement.kind === 'act' && facts.breaker !== undefined
+    ? refuse(facts.breaker)
+    : judgement;
+}
+
+/** A node of which something cannot be said is not healthy: reading failed is no recovery. */
+function withoutGap(facts: JudgeFacts): Judgement {
+  const doubt = facts.unknown.find(
+    (entry) =>
+      entry.node === facts.nodeName || (entry.node === undefined && entry.daemonSet === undefined),
+  );
+  return doubt === undefined
+    ? { kind: 'healthy', message: 'every required DaemonSet is Ready on the node' }
+    : { kind: 'wait', code: doubt.reason, message: doubt.message, gaps: [] };
+}
+
+/**
+ * Once the node bears nodegap's taint, a DaemonSet that does not tolerate it is kept out by that
+ * taint alone. That is no recovery and no new cause: the fault known before the taint stands.
+ */
+function behindOwnTaint(gap: Gap, facts: JudgeFacts): Gap {
+  const hidden =
+    facts.tainted &&
+    gap.cause === 'untolerated-taint' &&
+    facts.remembered?.daemonSets.includes(gap.daemonSet) === true;
+  return hidden && facts.remembered !== undefined
+    ? { ...gap, cause: facts.remembered.cause, blame: 'node', pastGrace: true, confirmed: true }
+    : gap;
+}
+
+function byStanding(gaps: Gap[], facts: JudgeFacts): Judgement {
+  const others = facts.gaps.filter((gap) => gap.nodeUid !== facts.nodeUid);
+  const everything = [...others, ...gaps];
+  const judged = gaps.map((gap) => ({ gap, standing: standingOf(gap, everything) }));
+  const actionable = judged.flatMap(({ gap, standing }) =>
+    standing.kind === 'actionable' ? [{ gap, canary: standing.canary }] : [],
+  );
+  const primary =
+    actionable.find(({ gap, canary }) => !canary && gap.ceiling === 'replace') ??
+    actionable.find(({ canary }) => !canary) ??
+    actionable[0];
+  if (primary !== undefined) {
+    const ladder = ladderOf(primary.gap.cause);
+    if (ladder.kind === 'replace') {
+      return {
+        kind: 'act',
+        gaps: actionable.map(({ gap }) => gap),
+        primary: primary.gap,
+        ladder,
+        reach: primary.gap.ceiling === 'replace' ? 'replace' : 'isolate',
+        ...(primary.canary ? { canaryFor: primary.gap.daemonSet } : {}),
+      };
+    }
+  }
+  const waiting = judged.find(({ standing }) => standing.kind === 'not-yet');
+  const chosen = waiting ?? judged[0];
+  if (chosen === undefined || chosen.standing.kind === 'actionable') {
+    return { kind: 'healthy', message: 'no required DaemonSet is missing on the node' };
+  }
+  const { code, message } = chosen.standing;
+  return { kind: chosen.standing.kind === 'not-yet' ? 'wait' : 'refuse', code, message, gaps };
+}

@@ -1,0 +1,86 @@
+import type { ApprovalPolicy, Timings } from '../config/model.ts';
+import type { Judgement } from './judge.ts';
+import type { RecoveryResult, WorkflowState } from './workflow-state.ts';
+
+export interface RecoveryFacts {
+  judgement: Judgement;
+  state: WorkflowState;
+  timings: Timings;
+  approvals: ApprovalPolicy;
+  /** Null when the node's kind can be replaced, else why nodegap stops at isolation. */
+  irreplaceable: { code: string; message: string } | null;
+  /** A DaemonSet pod is there that may come back under the node's real taints. */
+  restartable: boolean;
+}
+
+/**
+ * Decides what follows one look during hold-down (CheckRecovery).
+ *
+ * The deadline is the end of hold-down, or a pod grace after a restart, whichever is later: a
+ * restarted pod gets its chance. The counter ends a wait that no rule ends.
+ */
+export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResult {
+  const { state, judgement, timings } = facts;
+  const polls = (state.recovery?.polls ?? 0) + 1;
+  const seconds = { approvalSeconds: timings.approval };
+  const answer = (
+    next: RecoveryResult['next'],
+    code: string,
+    message: string,
+    healthySince = 0,
+  ): RecoveryResult => ({ next, code, message, polls, healthySince, ...seconds });
+
+  if (judgement.kind === 'gone' || judgement.kind === 'refuse') {
+    return answer('release', judgement.code, judgement.message);
+  }
+  if (judgement.kind === 'healthy') {
+    const healthySince = state.recovery?.healthySince || now;
+    return now - healthySince >= timings.holdUp * 1000
+      ? answer('recovered', 'recovered', judgement.message, healthySince)
+      : answer('wait', 'hold-up', `healthy, for ${timings.holdUp} s to be sure`, healthySince);
+  }
+  const overdue = now >= deadlineOf(facts);
+  if (judgement.kind === 'wait') {
+    return polls >= maxPolls(facts)
+      ? answer('release', judgement.code, `gave up waiting: ${judgement.message}`)
+      : answer('wait', judgement.code, judgement.message);
+  }
+  const wantsRestart = judgement.ladder.restartFirst || judgement.canaryFor !== undefined;
+  if (wantsRestart && facts.restartable && state.restart === undefined) {
+    return answer('restart', 'restart', `restarting the pod of ${judgement.primary.daemonSet}`);
+  }
+  if (!overdue) {
+    return answer('wait', 'hold-down', judgement.primary.message);
+  }
+  if (judgement.reach === 'isolate') {
+    return answer(
+      'stay-isolated',
+      'ceiling-isolate',
+      `the configuration allows no more than isolation for ${judgement.primary.daemonSet}`,
+    );
+  }
+  if (facts.irreplaceable !== null) {
+    return answer('stay-isolated', facts.irreplaceable.code, facts.irreplaceable.message);
+  }
+  if (facts.approvals === 'always' && state.answer?.decision !== 'approve') {
+    return answer('ask', 'approval', 'the policy asks a person before the node is drained');
+  }
+  if (judgement.ladder.drainBeforeTaint && state.drain === undefined) {
+    return answer('drain', 'drain-for-room', 'draining first, since room may cure it');
+  }
+  return answer('taint', 'hold-down-over', judgement.primary.message);
+}
+
+function deadlineOf({ state, timings }: RecoveryFacts): number {
+  const isolatedAt = state.isolation?.at ?? 0;
+  const ends = [isolatedAt + timings.holdDown * 1000];
+  if (state.restart !== undefined) ends.push(state.restart.at + timings.podGrace * 1000);
+  if (state.drain !== undefined) ends.push(state.drain.drainedAt + timings.podGrace * 1000);
+  return Math.max(...ends);
+}
+
+/** Twice the polls that the longest regular wait takes. */
+function maxPolls({ state, timings }: RecoveryFacts): number {
+  const wait = Math.max(1, state.isolation?.waitSeconds ?? timings.poll);
+  return 2 * Math.ceil((timings.holdDown + 2 * timings.podGrace + timings.holdUp) / wait) + 2;
+}

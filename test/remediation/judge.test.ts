@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from '../../lib/remediation/judge.ts';
+import { gapOf, judgeFactsOf, nodeOf } from './samples.ts';
+
+const objection = { code: 'x', message: 'because' };
+
+describe('judge', () => {
+  it('acts on a confirmed gap blamed on the node', () => {
+    expect(judge(judgeFactsOf())).toMatchObject({ kind: 'act', reach: 'replace' });
+  });
+
+  it('finds a node without gaps healthy', () => {
+    expect(judge(judgeFactsOf({ gaps: [] })).kind).toBe('healthy');
+  });
+
+  it('does not call a node healthy of which something could not be read', () => {
+    const unknown = [{ node: 'n1', reason: 'heartbeat-stale', message: 'silent' }];
+    expect(judge(judgeFactsOf({ gaps: [], unknown }))).toMatchObject({
+      kind: 'wait',
+      code: 'heartbeat-stale',
+    });
+  });
+
+  it('is not moved by what is unknown of another node', () => {
+    const unknown = [{ node: 'n2', reason: 'heartbeat-stale', message: 'silent' }];
+    expect(judge(judgeFactsOf({ gaps: [], unknown })).kind).toBe('healthy');
+  });
+
+  it('tells a node that is gone from one created anew under its name', () => {
+    expect(judge(judgeFactsOf({ node: undefined }))).toMatchObject({ code: 'node-gone' });
+    const reborn = nodeOf('n1', { uid: 'another' });
+    expect(judge(judgeFactsOf({ node: reborn }))).toMatchObject({ code: 'node-recreated' });
+  });
+
+  it.each(['veto', 'hold', 'breaker'] as const)('refuses on a %s', (field) => {
+    expect(judge(judgeFactsOf({ [field]: objection }))).toMatchObject({
+      kind: 'refuse',
+      code: 'x',
+    });
+  });
+
+  it('refuses in mode observe and when the cluster has left the configuration', () => {
+    const facts = judgeFactsOf();
+    if (facts.cluster === undefined) throw new Error('the sample has a cluster');
+    const observed = { ...facts.cluster, mode: 'observe' as const };
+    expect(judge({ ...facts, cluster: observed })).toMatchObject({ code: 'mode-observe' });
+    expect(judge({ ...facts, cluster: undefined })).toMatchObject({
+      code: 'cluster-not-configured',
+    });
+  });
+
+  it('lets neither pause nor breaker stand in the way of calling a node healthy', () => {
+    const facts = judgeFactsOf({ gaps: [], hold: objection, breaker: objection });
+    expect(judge(facts).kind).toBe('healthy');
+  });
+
+  it('goes as far as the most that an actionable gap allows', () => {
+    const gaps = [
+      gapOf({ daemonSet: 'a/logs', ceiling: 'isolate' }),
+      gapOf({ daemonSet: 'b/cni', ceiling: 'replace' }),
+    ];
+    expect(judge(judgeFactsOf({ gaps }))).toMatchObject({
+      kind: 'act',
+      reach: 'replace',
+      primary: { daemonSet: 'b/cni' },
+    });
+    expect(judge(judgeFactsOf({ gaps: gaps.slice(0, 1) }))).toMatchObject({ reach: 'isolate' });
+  });
+
+  it('does not replace a node for a DaemonSet of which the blame lies elsewhere', () => {
+    const gaps = [
+      gapOf({ daemonSet: 'a/logs', ceiling: 'isolate' }),
+      gapOf({ daemonSet: 'b/cni', ceiling: 'replace', blame: 'daemonset' }),
+    ];
+    expect(judge(judgeFactsOf({ gaps }))).toMatchObject({ kind: 'act', reach: 'isolate' });
+  });
+
+  it('waits while a gap ripens and refuses when none can', () => {
+    expect(judge(judgeFactsOf({ gaps: [gapOf({ confirmed: false })] }))).toMatchObject({
+      kind: 'wait',
+      code: 'unconfirmed',
+    });
+    expect(judge(judgeFactsOf({ gaps: [gapOf({ cause: 'config-error' })] }))).toMatchObject({
+      kind: 'refuse',
+      code: 'hands-off',
+    });
+  });
+
+  it('says for which DaemonSet a node is the canary', () => {
+    expect(judge(judgeFactsOf({ gaps: [gapOf({ blame: 'unclear' })] }))).toMatchObject({
+      kind: 'act',
+      canaryFor: 'kube-system/aws-node',
+    });
+  });
+
+  describe('behind its own taint', () => {
+    const hidden = gapOf({ cause: 'untolerated-taint', blame: 'unclear' });
+    const remembered = { daemonSets: ['kube-system/aws-node'], cause: 'crash-loop' as const };
+
+    it('keeps to the fault that was there before the taint', () => {
+      expect(judge(judgeFactsOf({ gaps: [hidden], remembered, tainted: true }))).toMatchObject({
+        kind: 'act',
+        primary: { cause: 'crash-loop' },
+      });
+    });
+
+    it('never takes a gap behind a foreign taint for it', () => {
+      expect(judge(judgeFactsOf({ gaps: [hidden], remembered, tainted: false }))).toMatchObject({
+        kind: 'refuse',
+        code: 'hands-off',
+      });
+    });
+
+    it('does not extend to a DaemonSet that the attempt is not about', () => {
+      const other = { ...hidden, daemonSet: 'logging/fluent-bit' };
+      expect(judge(judgeFactsOf({ gaps: [other], remembered, tainted: true })).kind).toBe('refuse');
+    });
+  });
+});
