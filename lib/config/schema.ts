@@ -1,0 +1,245 @@
+/**
+ * The schema of nodegap.yaml. It is the only place that holds the defaults; the editor schema in
+ * docs/nodegap.schema.json is made from it by `npm run schema`.
+ *
+ * What JSON Schema cannot say (references between entries, line numbers) is checked in
+ * semantics.ts and load.ts.
+ */
+import { z } from 'zod';
+import { ceilings } from '../gap/model.ts';
+import { count, duration, form, idList, percent, shown } from './fields.ts';
+import type { Config, RequiredDaemonSet } from './model.ts';
+import { isLabelKey, parseSelector } from './selector.ts';
+
+/** Taint keys that widely used agents put on new nodes and take away when they run. */
+export const knownStartupTaints = [
+  'node.cilium.io/agent-not-ready',
+  'cni.istio.io/not-ready',
+  'ebs.csi.aws.com/agent-not-ready',
+  'efs.csi.aws.com/agent-not-ready',
+  'fsx.csi.aws.com/agent-not-ready',
+  'fsx.openzfs.csi.aws.com/agent-not-ready',
+  's3.csi.aws.com/agent-not-ready',
+];
+
+const clusterSchema = z.strictObject({
+  // https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html: at most 100 characters.
+  name: form(
+    /^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/,
+    'an EKS cluster name',
+    'production',
+    'Name of the EKS cluster.',
+  ),
+  region: form(
+    /^[a-z]{2}(-[a-z]+)+-\d$/,
+    'an AWS region',
+    'eu-west-1',
+    'AWS region of the cluster.',
+  ),
+  account: form(
+    /^\d{12}$/,
+    'an AWS account id in quotes',
+    '"123456789012"',
+    'AWS account id of the cluster; the account that is deployed to when absent.',
+  ).exactOptional(),
+  network: form(
+    /^[a-z][a-z0-9-]{0,19}$/,
+    'the name of a network',
+    'public',
+    'How the cluster endpoint is reached: `public`, or the name of an entry of `networks`.',
+  ).default('public'),
+  mode: z
+    .enum(['observe', 'act'])
+    .default('observe')
+    .describe('`observe` writes nothing to the cluster and reports what it would do.'),
+  manageAccessEntries: z
+    .boolean()
+    .default(true)
+    .describe('Let the stack make the EKS access entries of its roles.'),
+});
+
+const networkSchema = z.strictObject({
+  name: form(
+    /^[a-z][a-z0-9-]{0,19}$/,
+    'a network name (lower-case letters, digits, dashes, at most 20)',
+    'private',
+    'Name that clusters refer to.',
+  ),
+  vpcId: form(/^vpc-[0-9a-f]+$/, 'a VPC id', 'vpc-0abc1234', 'VPC of the functions.'),
+  subnetIds: idList(/^subnet-[0-9a-f]+$/, 'a subnet id', 'subnet-0abc1234', 'Private subnets.'),
+  availabilityZones: idList(
+    /^[a-z]{2}(-[a-z]+)+-\d[a-z]$/,
+    'an availability zone',
+    'eu-west-1a',
+    'The zone of each subnet, in the same order.',
+  ),
+  securityGroupIds: idList(
+    /^sg-[0-9a-f]+$/,
+    'a security group id',
+    'sg-0abc1234',
+    'Security groups of the functions; the cluster must let them in on port 443.',
+  ),
+});
+
+const kubernetesName =
+  /^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\/)?[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+const requiredDaemonSetSchema = z
+  .strictObject({
+    name: form(
+      kubernetesName,
+      'a DaemonSet name',
+      'kube-system/aws-node',
+      'Name of the DaemonSet, or `namespace/name`.',
+    ).optional(),
+    selector: z
+      .string({ error: (issue) => `${shown(issue.input)} is not a label selector` })
+      .check((ctx) => {
+        const parsed = parseSelector(ctx.value);
+        if (parsed.ok) return;
+        ctx.issues.push({ code: 'custom', message: parsed.message, input: ctx.value });
+      })
+      .describe('Label selector on the labels of the DaemonSet, as `kubectl -l` takes it.')
+      .optional(),
+    priorityClass: form(
+      /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/,
+      'a priority class name',
+      'system-node-critical',
+      'Priority class of the pod template.',
+    ).optional(),
+    action: z
+      .enum(ceilings)
+      .default('replace')
+      .describe('The furthest that nodegap may go for these DaemonSets.'),
+  })
+  .check((ctx) => {
+    const { name, selector, priorityClass } = ctx.value;
+    const given = [name, selector, priorityClass].filter((value) => value !== undefined).length;
+    if (given === 1) return;
+    const message =
+      given === 0
+        ? 'says no DaemonSet; write one of name, selector or priorityClass'
+        : 'has several of name, selector and priorityClass; write one entry for each';
+    ctx.issues.push({ code: 'custom', message, input: ctx.value });
+  })
+  .transform(({ name, selector, priorityClass, action }): RequiredDaemonSet => {
+    if (selector !== undefined) return { by: 'selector', selector, action };
+    if (priorityClass !== undefined) return { by: 'priority-class', priorityClass, action };
+    const [last = '', namespace] = (name ?? '').split('/').reverse();
+    return namespace === undefined
+      ? { by: 'name', name: last, action }
+      : { by: 'namespaced-name', namespace, name: last, action };
+  })
+  .meta({
+    oneOf: [{ required: ['name'] }, { required: ['selector'] }, { required: ['priorityClass'] }],
+  });
+
+const timingsSchema = z.strictObject({
+  // EventBridge Scheduler rates are whole minutes.
+  scan: duration('1m', 'How often each cluster is scanned.', { min: 60, step: 60 }),
+  nodeGrace: duration('10m', 'Age of a node below which nothing is acted on.'),
+  podGrace: duration('5m', 'Age of a pod below which nothing is acted on.'),
+  confirmationScans: count(2, 'Scans in which a gap must be seen before anything is done.'),
+  confirmation: duration('60s', 'How long past its grace a gap must be seen.'),
+  holdDown: duration('10m', 'How long a gap must go on after isolation before drain and replace.'),
+  holdDownNodeNotReady: duration('30m', 'Hold-down when the node itself is not ready.'),
+  holdUp: duration('2m', 'How long health must last before isolation is undone.'),
+  drain: duration('30m', 'How long a drain may take before a person is asked.', { min: 60 }),
+  approval: duration('12h', 'How long a person has to answer; no answer is a no.', { min: 60 }),
+  verification: duration('15m', 'How long a replacement may take to have its DaemonSets ready.', {
+    min: 60,
+  }),
+  poll: duration('30s', 'How often a running execution looks again.', { min: 5 }),
+});
+
+const breakerSchema = z.strictObject({
+  maxUnhealthyPercent: percent(
+    20,
+    'Share of unhealthy nodes of a pool, zone or cluster that is still allowed; 0 = never act.',
+  ),
+  coolDown: duration('10m', 'How long the breaker stays open after the last excess.'),
+  parallelPerPool: count(1, 'Nodes worked on at the same time in a pool.'),
+  parallelPerCluster: count(3, 'Nodes worked on at the same time in a cluster.'),
+  replacementsPerHour: count(5, 'Replacements an hour in a cluster.'),
+  badReplacements: count(2, 'Bad replacements in a pool after which it stops.'),
+});
+
+const replacementMethods = ['delete-nodeclaim', 'notify'] as const;
+
+/** nodegap.yaml as the user writes it; its output is a `Config`. */
+export const configSchema = z
+  .strictObject({
+    clusters: z.array(clusterSchema).min(1).describe('The clusters to look after.'),
+    networks: z
+      .array(networkSchema)
+      .default([])
+      .describe('Private networks from which private cluster endpoints are reached.'),
+    requiredDaemonSets: z
+      .array(requiredDaemonSetSchema)
+      .min(1)
+      .prefault([{ priorityClass: 'system-node-critical', action: 'replace' }])
+      .describe('Node-local infrastructure that a node must not be without; the first match wins.'),
+    startupTaints: z
+      .array(
+        z
+          .string({ error: (issue) => `${shown(issue.input)} is not a taint key` })
+          .refine(isLabelKey, {
+            error: (issue) =>
+              `${shown(issue.input)} is not a taint key; write for example node.cilium.io/agent-not-ready, without value or effect`,
+          }),
+      )
+      .default(knownStartupTaints)
+      .describe('Taint keys that nodes are born with and that their agents remove.'),
+    timings: timingsSchema.prefault({}).describe('Durations such as 90s, 10m, 1h30m.'),
+    breaker: breakerSchema.prefault({}).describe('Limits that stop new work when too much fails.'),
+    approvals: z
+      .strictObject({
+        policy: z
+          .enum(['never', 'always', 'drain-blocked'])
+          .default('drain-blocked')
+          .describe('When a person is asked: never, before every drain, or for a blocked drain.'),
+      })
+      .prefault({})
+      .describe('When a person is asked.'),
+    replacement: z
+      .strictObject({
+        karpenter: z
+          .enum(replacementMethods)
+          .default('delete-nodeclaim')
+          .describe('Nodes of Karpenter.'),
+        autoMode: z
+          .enum(replacementMethods)
+          .default('notify')
+          .describe('Nodes of EKS Auto Mode, which has a node repair of its own.'),
+        managedNodeGroup: z
+          .enum(['notify'])
+          .default('notify')
+          .describe('Nodes of a managed node group.'),
+        other: z.enum(['notify']).default('notify').describe('All other nodes.'),
+      })
+      .prefault({})
+      .describe('How each kind of node is replaced; notify asks a person to do it.'),
+    drain: z
+      .strictObject({
+        barePods: z
+          .enum(['ask', 'evict'])
+          .default('ask')
+          .describe('Pods without a controller: nothing makes them again.'),
+        emptyDir: z
+          .enum(['ask', 'evict'])
+          .default('evict')
+          .describe('Pods with emptyDir volumes: their data is lost.'),
+      })
+      .prefault({})
+      .describe('Pods whose eviction loses something.'),
+  })
+  .describe('Configuration of nodegap (nodegap.yaml).');
+
+// The output of the schema is the Config that everything else is written against, and vice versa.
+configSchema satisfies z.ZodType<Config>;
+
+/** JSON Schema of nodegap.yaml as the user writes it, for editors. */
+export function configJsonSchema(): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(configSchema, { io: 'input' });
+  return { $schema, title: 'nodegap.yaml', ...rest };
+}
