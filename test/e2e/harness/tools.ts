@@ -1,0 +1,150 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** A Go module of which the harness needs one or more programs. */
+export interface Tool {
+  name: ToolName;
+  /** The module whose version names the cache folder. */
+  module: string;
+  /** Program name to main package. */
+  programs: Partial<Record<Program, string>>;
+  /** Folders and files of the module that are copied to `assets/`, relative to the module. */
+  assets: string[];
+  /** `-X` linker settings that stamp the version into the programs. */
+  stamp: (version: string) => Record<string, string>;
+}
+
+export type ToolName = 'etcd' | 'kubernetes' | 'kwok' | 'karpenter';
+
+export type Program =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kwok'
+  | 'karpenter';
+
+/** Everything the harness runs. The versions are in the go.mod of `test/e2e/tools/NAME/`. */
+export const TOOLS: readonly Tool[] = [
+  {
+    name: 'etcd',
+    module: 'go.etcd.io/etcd/server/v3',
+    programs: { etcd: 'go.etcd.io/etcd/server/v3' },
+    assets: [],
+    stamp: () => ({}),
+  },
+  {
+    name: 'kubernetes',
+    module: 'k8s.io/kubernetes',
+    programs: {
+      'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+      'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+      'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
+      kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+    },
+    assets: [],
+    // Without these the API server reports v0.0.0, which clients take for too old.
+    stamp: (version) => {
+      const [, major = '', minor = ''] = /^v(\d+)\.(\d+)\./.exec(version) ?? [];
+      return {
+        'k8s.io/component-base/version.gitVersion': version,
+        'k8s.io/component-base/version.gitMajor': major,
+        'k8s.io/component-base/version.gitMinor': minor,
+      };
+    },
+  },
+  {
+    name: 'kwok',
+    module: 'sigs.k8s.io/kwok',
+    programs: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' },
+    assets: [
+      'kustomize/stage/node/fast/node-initialize.yaml',
+      'kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml',
+      'kustomize/stage/pod/fast/pod-ready.yaml',
+      'kustomize/stage/pod/fast/pod-complete.yaml',
+      'kustomize/stage/pod/fast/pod-delete.yaml',
+    ],
+    stamp: () => ({}),
+  },
+  {
+    name: 'karpenter',
+    module: 'sigs.k8s.io/karpenter',
+    programs: { karpenter: 'sigs.k8s.io/karpenter/kwok' },
+    assets: [
+      'pkg/apis/crds/karpenter.sh_nodepools.yaml',
+      'pkg/apis/crds/karpenter.sh_nodeclaims.yaml',
+      'pkg/apis/crds/karpenter.sh_nodeoverlays.yaml',
+      'pkg/apis/crds/autoscaling.x-k8s.io_capacitybuffers.yaml',
+      'kwok/apis/crds/karpenter.kwok.sh_kwoknodeclasses.yaml',
+    ],
+    stamp: (version) => ({ 'sigs.k8s.io/karpenter/pkg/operator.Version': version }),
+  },
+];
+
+/** The folder of a tool's go.mod. */
+export function toolFolder(name: ToolName): string {
+  return join(import.meta.dirname, '..', 'tools', name);
+}
+
+/** The version of `module` that this go.mod text requires. */
+export function requiredVersion(goMod: string, module: string): string {
+  const line = goMod
+    .split('\n')
+    .map((text) => text.trim().replace(/^require /, ''))
+    .find((text) => text.startsWith(`${module} v`));
+  const version = line?.split(' ')[1];
+  if (version === undefined) throw new Error(`go.mod does not require ${module}`);
+  return version;
+}
+
+/** The version of a tool, from its go.mod: the one place where it is written. */
+export function toolVersion(tool: Tool): string {
+  return requiredVersion(readFileSync(join(toolFolder(tool.name), 'go.mod'), 'utf8'), tool.module);
+}
+
+/** Where built tools are kept: outside the work tree, so that they outlive a clean checkout. */
+export function cacheRoot(env: NodeJS.ProcessEnv): string {
+  const base =
+    env.NODEGAP_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'nodegap');
+  return join(base, 'tools');
+}
+
+/** The cache folder of a tool at its present version. It exists only when the build is whole. */
+export function toolCache(tool: Tool, env: NodeJS.ProcessEnv = process.env): string {
+  return join(cacheRoot(env), `${tool.name}-${toolVersion(tool)}`);
+}
+
+/** The program in the user's envtest folder (`KUBEBUILDER_ASSETS`), if there is one. */
+export function userProvided(
+  program: Program,
+  env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
+  const overridable = program === 'etcd' || program === 'kube-apiserver';
+  if (!overridable || !env.KUBEBUILDER_ASSETS) return undefined;
+  const path = join(env.KUBEBUILDER_ASSETS, program);
+  return existsSync(path) ? path : undefined;
+}
+
+/** The path of a program: the user's own, or the built one (which `buildTools` puts there). */
+export function programPath(program: Program, env: NodeJS.ProcessEnv = process.env): string {
+  return userProvided(program, env) ?? join(toolCache(toolOf(program), env), program);
+}
+
+/** The path of a file which a tool's module brings along, by its base name. */
+export function assetPath(
+  name: ToolName,
+  file: string,
+  env: NodeJS.ProcessEnv = process.env,
+): string {
+  const tool = TOOLS.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new Error(`no tool is named ${name}`);
+  return join(toolCache(tool, env), 'assets', file);
+}
+
+function toolOf(program: Program): Tool {
+  const tool = TOOLS.find((candidate) => candidate.programs[program] !== undefined);
+  if (tool === undefined) throw new Error(`no tool brings ${program}`);
+  return tool;
+}
