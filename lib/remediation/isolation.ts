@@ -1,0 +1,186 @@
+/**
+ * Isolates, taints and releases one node: read, plan (lib/safety/ownership.ts), patch, and again
+ * from the read when somebody else wrote in between. The vetoes are judged on the very read that
+ * the patch is fenced to, so none can slip in between.
+ */
+import { isKubernetesError, NodegapError } from '../errors.ts';
+import { compileNodeSelection } from '../gap/node-selection.ts';
+import { daemonPodTolerations, isTolerated } from '../gap/tolerations.ts';
+import { type DaemonSet, keyOf, type Node } from '../kubernetes/objects.ts';
+import type { ClusterReader, ClusterWriter, JsonPatchOperation } from '../ports.ts';
+import {
+  type IsolationMark,
+  type IsolationPlan,
+  isolationTaint,
+  type MarkFields,
+  type OwnershipRefusal,
+  planIsolation,
+  planRelease,
+  planTaint,
+} from '../safety/ownership.ts';
+import { type Veto, vetoOf } from '../safety/vetoes.ts';
+
+export type NodePatcher = Pick<ClusterReader, 'getNode'> & Pick<ClusterWriter, 'patchNode'>;
+
+/** A node by name and uid: a name alone may be taken by a successor. */
+export interface NodeTarget {
+  node: string;
+  nodeUid: string;
+}
+
+type Absent = { kind: 'node-gone' } | { kind: 'node-recreated'; uid: string };
+
+/** `changed` is false when all of it stood already. */
+export type IsolationOutcome =
+  | { kind: 'isolated'; mark: IsolationMark; changed: boolean }
+  | { kind: 'vetoed'; veto: Veto }
+  | Absent;
+
+export type TaintOutcome =
+  | { kind: 'tainted'; mark: IsolationMark; changed: boolean }
+  | { kind: 'vetoed'; veto: Veto }
+  | Absent;
+
+export type ReleaseOutcome =
+  | { kind: 'released'; uncordoned: boolean; untainted: boolean; changed: boolean }
+  /** The mark is another's: nothing was touched. */
+  | { kind: 'refused'; refusal: OwnershipRefusal }
+  | Absent;
+
+/** How often a patch is planned anew after a conflict, before the caller is told. */
+const attempts = 8;
+
+/**
+ * Cordons the node, with `taint` also taints it, and marks it. Twice is the same as once. Throws
+ * `NodeConflict` when the node kept changing, and KubernetesError for a call that failed.
+ */
+export async function isolateNode(
+  client: NodePatcher,
+  options: NodeTarget & { taint: boolean; mark: MarkFields },
+): Promise<IsolationOutcome> {
+  const outcome = await settle(client, options, 'isolating', (node) =>
+    unlessVetoed(node, options.mark, () =>
+      planIsolation(node, { mark: options.mark, taint: options.taint }),
+    ),
+  );
+  return 'mark' in outcome ? { kind: 'isolated', ...outcome } : outcome;
+}
+
+/**
+ * Adds nodegap's taint to a node that this execution isolated before. Twice is the same as once.
+ * Throws like isolateNode.
+ */
+export async function taintNode(
+  client: NodePatcher,
+  options: NodeTarget & { mark: MarkFields },
+): Promise<TaintOutcome> {
+  const outcome = await settle(client, options, 'tainting', (node) =>
+    unlessVetoed(node, options.mark, () => planTaint(node, options.mark)),
+  );
+  return 'mark' in outcome ? { kind: 'tainted', ...outcome } : outcome;
+}
+
+/**
+ * Undoes what the mark says was done, and nothing else; vetoes do not keep it from that. With
+ * `execution`, only what that execution did. Throws like isolateNode.
+ */
+export async function releaseNode(
+  client: NodePatcher,
+  options: NodeTarget & { installation: string; execution?: string },
+): Promise<ReleaseOutcome> {
+  return settle<Exclude<ReleaseOutcome, Absent>>(client, options, 'releasing', (node) => {
+    const plan = planRelease(node, options.installation, options.execution);
+    switch (plan.kind) {
+      case 'patch': {
+        const { uncordons: uncordoned, untaints: untainted } = plan;
+        const result = { kind: 'released', uncordoned, untainted, changed: true } as const;
+        return { patch: plan.patch, result };
+      }
+      case 'nothing':
+        return {
+          result: { kind: 'released', uncordoned: false, untainted: false, changed: false },
+        };
+      case 'refused':
+        return { result: plan };
+    }
+  });
+}
+
+/**
+ * Whether the node may be tainted at once, together with the cordon: only when every required
+ * DaemonSet that selects the node tolerates the taint, for one that does not could no longer come
+ * back and would seem healed (kubernetes semantics §4.3).
+ */
+export function chooseTaint(
+  requiredDaemonSets: DaemonSet[],
+  node: Node,
+): { taint: boolean; reason: string } {
+  const concerned = requiredDaemonSets.filter(
+    (daemonSet) => compileNodeSelection(daemonSet.spec.template.spec)(node) === undefined,
+  );
+  if (concerned.length === 0) {
+    return { taint: false, reason: 'no required DaemonSet is known to tolerate the taint' };
+  }
+  const keptOut = concerned.filter(
+    ({ spec }) => !isTolerated(daemonPodTolerations(spec.template.spec), isolationTaint),
+  );
+  return keptOut.length === 0
+    ? { taint: true, reason: 'every required DaemonSet tolerates the taint' }
+    : { taint: false, reason: `the taint would keep out ${keptOut.map(keyOf).sort().join(', ')}` };
+}
+
+interface Step<T> {
+  /** Nothing is sent when absent. */
+  patch?: JsonPatchOperation[];
+  result: T;
+}
+
+function unlessVetoed(
+  node: Node,
+  mark: MarkFields,
+  plan: () => IsolationPlan,
+): Step<{ mark: IsolationMark; changed: boolean } | { kind: 'vetoed'; veto: Veto }> {
+  const veto = vetoOf(node, undefined, { installation: mark.installation });
+  if (veto !== undefined) return { result: { kind: 'vetoed', veto } };
+  const planned = plan();
+  switch (planned.kind) {
+    case 'patch':
+      return { patch: planned.patch, result: { mark: planned.mark, changed: true } };
+    case 'nothing':
+      return { result: { mark: planned.mark, changed: false } };
+    case 'refused':
+      return { result: { kind: 'vetoed', veto: planned.refusal } };
+  }
+}
+
+/** Reads, plans and patches until the patch meets the state that it was planned on. */
+async function settle<T>(
+  client: NodePatcher,
+  target: NodeTarget,
+  doing: string,
+  plan: (node: Node) => Step<T>,
+): Promise<T | Absent> {
+  let conflict: unknown;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const node = await client.getNode(target.node);
+    if (node === undefined) return { kind: 'node-gone' };
+    if (node.metadata.uid !== target.nodeUid) {
+      return { kind: 'node-recreated', uid: node.metadata.uid };
+    }
+    const { patch, result } = plan(node);
+    if (patch === undefined) return result;
+    try {
+      await client.patchNode(target.node, patch);
+      return result;
+    } catch (error) {
+      if (isKubernetesError(error, 'not-found')) return { kind: 'node-gone' };
+      if (!isKubernetesError(error, 'conflict')) throw error;
+      conflict = error;
+    }
+  }
+  throw new NodegapError(
+    'NodeConflict',
+    `node ${target.node} changed between read and write ${attempts} times in a row while ${doing} it; nothing was written`,
+    { hint: 'something writes to this node all the time; try again', cause: conflict },
+  );
+}

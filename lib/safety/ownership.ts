@@ -1,0 +1,302 @@
+/**
+ * Who isolated a node, and how to do and undo it. Pure: a node as read goes in, one JSON Patch
+ * comes out (lib/remediation/isolation.ts sends it).
+ *
+ * How it works
+ * - What was done stands in the annotation `nodegap.dev/isolation`, written by the same patch that
+ *   does it. Undoing reads that mark: a cordon that was there before stays.
+ * - Every patch tests the node's uid and replaces `metadata.resourceVersion` by the one that was
+ *   read. The API server answers a stale one with 409, so whoever wrote in between is never
+ *   overwritten, whatever field it was.
+ * - `spec.taints` is an atomic list for every patch type: the list as read is written back with
+ *   only our own entry added or taken out, the others untouched.
+ */
+import { z } from 'zod';
+import { NodegapError } from '../errors.ts';
+import type { Node, Taint } from '../kubernetes/objects.ts';
+import type { JsonPatchOperation } from '../ports.ts';
+
+export const isolationAnnotation = 'nodegap.dev/isolation';
+
+/** The taint that keeps everything without a toleration off an isolated node. It has no value. */
+export const isolationTaint: Readonly<Taint> = {
+  key: 'nodegap.dev/daemonset-gap',
+  effect: 'NoSchedule',
+};
+
+/** Who isolates: the part of the mark that the caller knows. `at` is ISO 8601. */
+export interface MarkFields {
+  /** Names one deployment of nodegap for good; another one never touches its marks. */
+  installation: string;
+  /** ARN of the execution. */
+  execution: string;
+  episode: number;
+  attempt: number;
+  at: string;
+}
+
+/** What nodegap did to a node: exactly what undoing takes back. */
+export interface IsolationMark extends MarkFields {
+  /** False when the node was unschedulable before, by someone else's hand. */
+  cordoned: boolean;
+  tainted: boolean;
+}
+
+export type MarkReading =
+  | { kind: 'none' }
+  | { kind: 'ours'; mark: IsolationMark }
+  | { kind: 'foreign'; mark: IsolationMark }
+  | { kind: 'unreadable'; raw: string };
+
+/** Why a node must not be written to on account of its marks. */
+export interface OwnershipRefusal {
+  code:
+    | 'human-uncordoned'
+    | 'foreign-mark'
+    | 'unreadable-mark'
+    | 'mark-missing'
+    | 'other-execution';
+  message: string;
+}
+
+export type IsolationPlan =
+  | { kind: 'patch'; patch: JsonPatchOperation[]; mark: IsolationMark }
+  /** All of it stands already. */
+  | { kind: 'nothing'; mark: IsolationMark }
+  | { kind: 'refused'; refusal: OwnershipRefusal };
+
+export type ReleasePlan =
+  | { kind: 'patch'; patch: JsonPatchOperation[]; uncordons: boolean; untaints: boolean }
+  | { kind: 'nothing' }
+  | { kind: 'refused'; refusal: OwnershipRefusal };
+
+const markSchema = z.object({
+  installation: z.string().min(1),
+  execution: z.string().min(1),
+  episode: z.number().int().positive(),
+  attempt: z.number().int().positive(),
+  cordoned: z.boolean(),
+  tainted: z.boolean(),
+  at: z.iso.datetime(),
+});
+
+/** The mark of whichever installation, or undefined when there is none that can be read. */
+export function anyMark(node: Node): IsolationMark | undefined {
+  const raw = node.metadata.annotations?.[isolationAnnotation];
+  if (raw === undefined) return undefined;
+  try {
+    return markSchema.parse(JSON.parse(raw));
+  } catch {
+    // Told apart from "no mark" by readMark, which every caller that acts goes through.
+    return undefined;
+  }
+}
+
+/** Reads the mark on a node, from the point of view of `installation`. */
+export function readMark(node: Node, installation: string): MarkReading {
+  const raw = node.metadata.annotations?.[isolationAnnotation];
+  if (raw === undefined) return { kind: 'none' };
+  const mark = anyMark(node);
+  if (mark === undefined) return { kind: 'unreadable', raw };
+  return mark.installation === installation ? { kind: 'ours', mark } : { kind: 'foreign', mark };
+}
+
+/** True when nodegap cordoned the node and someone took the cordon off since: a person's veto. */
+export function humanUncordoned(node: Node, mark: IsolationMark): boolean {
+  return mark.cordoned && node.spec.unschedulable !== true;
+}
+
+/** Whether `taint` is nodegap's own: by key and effect, which the API server keeps unique. */
+export function isIsolationTaint(taint: Taint): boolean {
+  return taint.key === isolationTaint.key && taint.effect === isolationTaint.effect;
+}
+
+/** The refusal that a foreign or unreadable mark stands for. */
+export function markRefusal(
+  reading: Extract<MarkReading, { kind: 'foreign' | 'unreadable' }>,
+): OwnershipRefusal {
+  return reading.kind === 'foreign'
+    ? {
+        code: 'foreign-mark',
+        message: `isolated by another installation of nodegap, ${reading.mark.installation}`,
+      }
+    : {
+        code: 'unreadable-mark',
+        message: `annotation ${isolationAnnotation} cannot be read, so what was done to the node is unknown: ${reading.raw.slice(0, 200)}`,
+      };
+}
+
+/** The refusal that a person's uncordon stands for. */
+export function uncordonRefusal(mark: IsolationMark): OwnershipRefusal {
+  return {
+    code: 'human-uncordoned',
+    message: `cordoned by nodegap at ${mark.at} and uncordoned by someone since`,
+  };
+}
+
+/**
+ * The patch that isolates a node: cordon, with `taint` also nodegap's taint, and the mark. A node
+ * that this installation isolated in an earlier attempt keeps what its mark says was done, under
+ * the new attempt's name. Throws `NodeWithoutVersion` for a node read without a resourceVersion.
+ */
+export function planIsolation(
+  node: Node,
+  options: { mark: MarkFields; taint: boolean },
+): IsolationPlan {
+  const fields = options.mark;
+  const reading = readMark(node, fields.installation);
+  if (reading.kind === 'foreign' || reading.kind === 'unreadable') {
+    return { kind: 'refused', refusal: markRefusal(reading) };
+  }
+  const earlier = reading.kind === 'ours' ? reading.mark : undefined;
+  if (earlier !== undefined && humanUncordoned(node, earlier)) {
+    return { kind: 'refused', refusal: uncordonRefusal(earlier) };
+  }
+  if (earlier !== undefined && isLater(earlier, fields)) {
+    return { kind: 'refused', refusal: otherExecution(earlier) };
+  }
+  const isCordoned = node.spec.unschedulable === true;
+  const mark: IsolationMark = {
+    ...markFieldsOf(fields),
+    cordoned: isCordoned ? (earlier?.cordoned ?? false) : true,
+    tainted: options.taint || (earlier?.tainted ?? false),
+  };
+  const taints = mark.tainted ? withOwnTaint(node) : undefined;
+  if (earlier !== undefined && isCordoned && taints === undefined && sameAttempt(earlier, mark)) {
+    return { kind: 'nothing', mark: earlier };
+  }
+  const patch = [
+    ...fence(node),
+    ...(isCordoned ? [] : [{ op: 'add', path: '/spec/unschedulable', value: true } as const]),
+    ...(taints === undefined ? [] : [{ op: 'add', path: '/spec/taints', value: taints } as const]),
+    writeMark(node, mark),
+  ];
+  return { kind: 'patch', patch, mark };
+}
+
+/**
+ * The patch that adds nodegap's taint to a node that this very execution has isolated. Without
+ * its mark somebody has undone the isolation, and the node is left alone.
+ */
+export function planTaint(node: Node, fields: MarkFields): IsolationPlan {
+  const reading = readMark(node, fields.installation);
+  if (reading.kind === 'foreign' || reading.kind === 'unreadable') {
+    return { kind: 'refused', refusal: markRefusal(reading) };
+  }
+  if (reading.kind === 'none') {
+    const message = `annotation ${isolationAnnotation} is gone: someone undid the isolation`;
+    return { kind: 'refused', refusal: { code: 'mark-missing', message } };
+  }
+  const { mark } = reading;
+  if (mark.execution !== fields.execution) {
+    return { kind: 'refused', refusal: otherExecution(mark) };
+  }
+  if (humanUncordoned(node, mark)) return { kind: 'refused', refusal: uncordonRefusal(mark) };
+  const taints = withOwnTaint(node);
+  if (taints === undefined && mark.tainted) return { kind: 'nothing', mark };
+  const tainted: IsolationMark = { ...mark, tainted: true };
+  const patch = [
+    ...fence(node),
+    ...(taints === undefined ? [] : [{ op: 'add', path: '/spec/taints', value: taints } as const]),
+    writeMark(node, tainted),
+  ];
+  return { kind: 'patch', patch, mark: tainted };
+}
+
+/**
+ * The patch that undoes what the mark says, and takes nodegap's taint off. The taint goes also
+ * when no mark stands beside it: the key is nodegap's alone, and a taint that nobody answers for
+ * would keep the node empty for good. A cordon without a mark stays. With `execution`, only that
+ * execution's isolation is undone, so a late release cannot undo a newer attempt.
+ */
+export function planRelease(node: Node, installation: string, execution?: string): ReleasePlan {
+  const reading = readMark(node, installation);
+  if (reading.kind === 'foreign' || reading.kind === 'unreadable') {
+    return { kind: 'refused', refusal: markRefusal(reading) };
+  }
+  const mark = reading.kind === 'ours' ? reading.mark : undefined;
+  if (mark !== undefined && execution !== undefined && mark.execution !== execution) {
+    return { kind: 'refused', refusal: otherExecution(mark) };
+  }
+  const taints = node.spec.taints ?? [];
+  const others = taints.filter((taint) => !isIsolationTaint(taint));
+  const untaints = others.length < taints.length;
+  if (mark === undefined && !untaints) return { kind: 'nothing' };
+  const uncordons = mark?.cordoned === true && node.spec.unschedulable === true;
+  const patch: JsonPatchOperation[] = [...fence(node)];
+  if (uncordons) patch.push({ op: 'remove', path: '/spec/unschedulable' });
+  if (untaints) {
+    patch.push(
+      others.length === 0
+        ? { op: 'remove', path: '/spec/taints' }
+        : { op: 'add', path: '/spec/taints', value: others },
+    );
+  }
+  if (mark !== undefined) patch.push({ op: 'remove', path: annotationPath });
+  return { kind: 'patch', patch, uncordons, untaints };
+}
+
+const annotationPath = `/metadata/annotations/${isolationAnnotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+/** Makes the API server refuse the patch unless the node still is the very state that was read. */
+function fence(node: Node): JsonPatchOperation[] {
+  const { uid, resourceVersion } = node.metadata;
+  // An empty resourceVersion means "whatever the state" to the API server: no fence at all.
+  if (resourceVersion === undefined || resourceVersion === '') {
+    throw new NodegapError(
+      'NodeWithoutVersion',
+      `node ${node.metadata.name} was read without metadata.resourceVersion, so it cannot be changed safely`,
+      { hint: 'read the node by itself, not from a projected list' },
+    );
+  }
+  return [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+  ];
+}
+
+function writeMark(node: Node, mark: IsolationMark): JsonPatchOperation {
+  const value = JSON.stringify(mark);
+  // JSON Patch cannot add a member to a map that is not there.
+  return node.metadata.annotations === undefined
+    ? { op: 'add', path: '/metadata/annotations', value: { [isolationAnnotation]: value } }
+    : { op: 'add', path: annotationPath, value };
+}
+
+/** The taints with nodegap's own in place, or undefined when they are that already. */
+function withOwnTaint(node: Node): Taint[] | undefined {
+  const taints = node.spec.taints ?? [];
+  const index = taints.findIndex(isIsolationTaint);
+  if (index === -1) return [...taints, isolationTaint];
+  if ((taints[index]?.value ?? '') === '') return undefined;
+  return taints.with(index, isolationTaint);
+}
+
+function markFieldsOf(fields: MarkFields): MarkFields {
+  const { installation, execution, episode, attempt, at } = fields;
+  return { installation, execution, episode, attempt, at };
+}
+
+function sameAttempt(left: IsolationMark, right: IsolationMark): boolean {
+  return (
+    left.execution === right.execution &&
+    left.episode === right.episode &&
+    left.attempt === right.attempt &&
+    left.cordoned === right.cordoned &&
+    left.tainted === right.tainted
+  );
+}
+
+/** Whether the mark was left by a later attempt than `fields` speaks for. */
+function isLater(mark: IsolationMark, fields: MarkFields): boolean {
+  return mark.episode === fields.episode
+    ? mark.attempt > fields.attempt
+    : mark.episode > fields.episode;
+}
+
+function otherExecution(mark: IsolationMark): OwnershipRefusal {
+  return {
+    code: 'other-execution',
+    message: `isolated by episode ${mark.episode}, attempt ${mark.attempt} (${mark.execution}), which alone may go on with it`,
+  };
+}
