@@ -1,0 +1,273 @@
+/**
+ * The project's one way to an API server: node:https (node:http for loopback simulators) with one
+ * keep-alive agent per cluster. client-node gets it as its `httpApi`, bulk lists use it directly.
+ *
+ * Gotchas
+ * - An idle connection may have been closed by the other side without our knowing: a frozen Lambda
+ *   does not see the FIN. A GET that fails so on a reused connection is sent once more on a new
+ *   one. Nothing else is ever sent twice here, since it may have been carried out.
+ * - The server compresses answers above 128 KiB when asked to.
+ */
+import http from 'node:http';
+import https from 'node:https';
+import { gunzip } from 'node:zlib';
+import { messageOf, UsageError } from '../errors.ts';
+import type { Answer, UnreachableError } from './errors.ts';
+import { unreachable, unreachableBecause } from './unreachable.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface TransportRequest {
+  method: Method;
+  /** Without query; appended to the path of the server URL, if that has one. */
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: string;
+  /** `application/json` unless set. */
+  accept?: string;
+  signal?: AbortSignal;
+  /** Time for the whole request including the answer's body. */
+  timeoutMs?: number;
+}
+
+/** Counts since the transport was made. */
+export interface TransportStats {
+  /** Requests sent, repeats included. */
+  requests: number;
+  /** Connections opened. */
+  connections: number;
+  /** Body bytes as they came over the wire. */
+  bytesReceived: number;
+  /** Body bytes after decompression. */
+  bytesDecoded: number;
+}
+
+export interface TlsOptions {
+  ca?: string | Buffer;
+  cert?: string | Buffer;
+  key?: string | Buffer;
+  pfx?: string | Buffer;
+  passphrase?: string;
+  rejectUnauthorized?: boolean;
+  servername?: string;
+}
+
+export interface TransportOptions {
+  /** URL of the API server, `https://…` (or `http://…`). May have a path. */
+  server: string;
+  tls?: TlsOptions;
+  /** Sets the headers that prove who is asking. Called for every request: cache inside. */
+  authorize?: (headers: Record<string, string>) => Promise<void>;
+  /** Forgets cached credentials. When given, a 401 leads to one fresh `authorize` and one repeat. */
+  invalidate?: () => void;
+  /** Hears of every failed connection, for example to drop a cached cluster record. */
+  onUnreachable?: (error: UnreachableError) => void;
+  /** In place of the transport's own agent, for a proxy. */
+  agent?: http.Agent;
+  /** Milliseconds; default 5,000 for a connection, 60,000 for a request. */
+  timeouts?: { connectMs?: number; requestMs?: number };
+  userAgent?: string;
+}
+
+export interface Transport {
+  /** The server URL without a trailing slash. */
+  readonly server: string;
+  readonly stats: TransportStats;
+  /**
+   * Sends one request and reads the whole answer, whatever its status.
+   * @throws UnreachableError when no whole answer came, with host and what to check.
+   */
+  request(request: TransportRequest): Promise<Answer>;
+  /** Closes all connections. */
+  close(): void;
+}
+
+const defaultConnectMs = 5_000;
+const defaultRequestMs = 60_000;
+const maxSockets = 16;
+
+/**
+ * Makes the transport of one cluster. Nothing is sent before the first request.
+ * @throws UsageError when `server` is not an http or https URL.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const base = serverUrl(options.server);
+  const secure = base.protocol === 'https:';
+  const where = base.origin;
+  const prefix = base.pathname.replace(/\/$/, '');
+  const agent = options.agent ?? makeAgent(secure, options.tls);
+  const connectMs = options.timeouts?.connectMs ?? defaultConnectMs;
+  const requestMs = options.timeouts?.requestMs ?? defaultRequestMs;
+  const stats: TransportStats = { requests: 0, connections: 0, bytesReceived: 0, bytesDecoded: 0 };
+
+  async function headersFor(request: TransportRequest): Promise<Record<string, string>> {
+    const headers: Record<string, string> = {
+      accept: request.accept ?? 'application/json',
+      'accept-encoding': 'gzip',
+      'user-agent': options.userAgent ?? 'nodegap',
+    };
+    for (const [name, value] of Object.entries(request.headers ?? {})) {
+      headers[name.toLowerCase()] = value;
+    }
+    await options.authorize?.(headers);
+    if (request.body !== undefined) {
+      headers['content-length'] = String(Buffer.byteLength(request.body));
+    }
+    return headers;
+  }
+
+  function sendOnce(request: TransportRequest, headers: Record<string, string>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      stats.requests += 1;
+      const send = secure ? https.request : http.request;
+      const outgoing = send({
+        protocol: base.protocol,
+        hostname: base.hostname.replace(/^\[|\]$/g, ''),
+        ...(base.port === '' ? {} : { port: base.port }),
+        method: request.method,
+        path: `${prefix}${request.path}${queryString(request.query)}`,
+        headers,
+        agent,
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      });
+      const timeoutMs = request.timeoutMs ?? requestMs;
+      // Once an answer has begun, destroying the request shows only as a cut connection: the
+      // reason is kept here.
+      let givenUp: UnreachableError | undefined;
+      let answering = false;
+      const giveUp = (reason: 'timeout' | 'connect-timeout', detail: string): void => {
+        givenUp = unreachableBecause(reason, where, detail);
+        outgoing.destroy(givenUp);
+      };
+      const wholeTimer = setTimeout(
+        () => giveUp('timeout', `no whole answer within ${timeoutMs / 1000} s`),
+        timeoutMs,
+      );
+      let connectTimer: NodeJS.Timeout | undefined;
+      const settle = (): void => {
+        clearTimeout(wholeTimer);
+        clearTimeout(connectTimer);
+      };
+      const fail = (error: unknown): void => {
+        settle();
+        const failure = givenUp ?? unreachable(where, error);
+        const stale = outgoing.reusedSocket && !answering && failure.reason === 'reset';
+        reject(stale ? new ReusedSocketError(failure) : failure);
+      };
+      outgoing.on('socket', (socket) => {
+        if (!socket.connecting) return;
+        stats.connections += 1;
+        connectTimer = setTimeout(
+          () => giveUp('connect-timeout', `no connection within ${connectMs / 1000} s`),
+          connectMs,
+        );
+        socket.once(secure ? 'secureConnect' : 'connect', () => clearTimeout(connectTimer));
+      });
+      outgoing.on('error', fail);
+      outgoing.on('response', (incoming) => {
+        answering = true;
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('error', fail);
+        incoming.on('end', () => {
+          settle();
+          const raw = Buffer.concat(chunks);
+          stats.bytesReceived += raw.length;
+          decode(raw, incoming.headers['content-encoding']).then(
+            (body) => {
+              stats.bytesDecoded += body.length;
+              resolve({
+                status: incoming.statusCode ?? 0,
+                headers: flatHeaders(incoming.headers),
+                body,
+              });
+            },
+            (error: unknown) =>
+              reject(
+                unreachableBecause('reset', where, `a broken answer: ${messageOf(error)}`, error),
+              ),
+          );
+        });
+      });
+      outgoing.end(request.body);
+    });
+  }
+
+  async function send(request: TransportRequest): Promise<Answer> {
+    const headers = await headersFor(request);
+    try {
+      return await sendOnce(request, headers);
+    } catch (error) {
+      if (!(error instanceof ReusedSocketError)) throw heard(unreachable(where, error));
+      // What made this connection stale has most likely made the other idle ones stale as well.
+      for (const sockets of Object.values(agent.freeSockets)) {
+        for (const socket of sockets ?? []) socket.destroy();
+      }
+      if (request.method !== 'GET') throw heard(error.failure);
+    }
+    return sendOnce(request, headers).catch((error: unknown) => {
+      throw heard(error instanceof ReusedSocketError ? error.failure : unreachable(where, error));
+    });
+  }
+
+  function heard(failure: UnreachableError): UnreachableError {
+    options.onUnreachable?.(failure);
+    return failure;
+  }
+
+  return {
+    server: `${where}${prefix}`,
+    stats,
+    async request(request) {
+      const answer = await send(request);
+      if (answer.status !== 401 || options.invalidate === undefined) return answer;
+      options.invalidate();
+      return send(request);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** A failure on a connection that had served before: most likely closed while idle. */
+class ReusedSocketError extends Error {
+  readonly failure: UnreachableError;
+  constructor(failure: UnreachableError) {
+    super(failure.message, { cause: failure });
+    this.failure = failure;
+  }
+}
+
+function serverUrl(server: string): URL {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new UsageError(`the server address "${server}" is not an http or https URL`);
+  }
+  return url;
+}
+
+function makeAgent(secure: boolean, tls: TlsOptions | undefined): http.Agent {
+  const pool = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets };
+  return secure ? new https.Agent({ ...pool, ...tls }) : new http.Agent(pool);
+}
+
+function queryString(query: Record<string, string> | undefined): string {
+  const text = new URLSearchParams(query).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+function flatHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return flat;
+}
+
+function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> {
+  if (encoding === undefined || encoding === 'identity') return Promise.resolve(raw);
+  if (encoding !== 'gzip') return Promise.reject(new Error(`content-encoding ${encoding}`));
+  return new Promise((resolve, reject) => {
+    gunzip(raw, (error, body) => (error === null ? resolve(body) : reject(error)));
+  });
+}
