@@ -1,0 +1,122 @@
+/** Reads a cluster once, completely, in the order that cannot make a pod seem missing. */
+import type { Clock } from '../clock.ts';
+import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
+import type { ClusterFacts, OptionalRead } from '../gap/model.ts';
+import type { ClusterReader } from '../ports.ts';
+import { conditionOf, type KubernetesEvent, type NodeClaim, type Pod } from './objects.ts';
+
+export interface FactsOptions {
+  /** Which objects' events to read, by uid. */
+  subjectsOf?: (facts: ClusterFacts) => string[];
+  /** More subjects than this and no events are read at all. */
+  maxEventSubjects?: number;
+}
+
+const defaultMaxEventSubjects = 200;
+/** Concurrent requests towards one API server. */
+const streams = 2;
+
+/**
+ * One read of nodes, DaemonSets and pods, in that order: a younger list can only show more pods,
+ * never fewer, so nothing seems missing that is there. NodeClaims are read beside them. Events are
+ * not read: `events` says so.
+ * @throws KubernetesError when one of the three main lists could not be completed.
+ */
+export async function readClusterFacts(
+  reader: ClusterReader,
+  cluster: string,
+  clock: Clock,
+): Promise<ClusterFacts> {
+  const readAt = clock.now();
+  const [main, nodeClaims] = await Promise.all([
+    readMainLists(reader),
+    optional('NodeClaims', () => readNodeClaims(reader)),
+  ]);
+  return { cluster, readAt, ...main, events: { ok: false, reason: 'not read' }, nodeClaims };
+}
+
+/**
+ * As `readClusterFacts`, then the events of the subjects that need them. With more subjects than
+ * the bound, or when a read of events fails, `events` says why and the rest stands.
+ * @throws KubernetesError when one of the three main lists could not be completed.
+ */
+export async function readFactsWithEvents(
+  reader: ClusterReader,
+  cluster: string,
+  clock: Clock,
+  options: FactsOptions = {},
+): Promise<ClusterFacts> {
+  const facts = await readClusterFacts(reader, cluster, clock);
+  const subjects = [...new Set((options.subjectsOf ?? eventSubjects)(facts))];
+  const limit = options.maxEventSubjects ?? defaultMaxEventSubjects;
+  const events: OptionalRead<KubernetesEvent> =
+    subjects.length > limit
+      ? {
+          ok: false,
+          reason: `${subjects.length} objects need their events read, more than the ${limit} that one scan reads`,
+        }
+      : await optional('events', () => readEvents(reader, subjects));
+  return { ...facts, events };
+}
+
+/**
+ * The objects whose events can tell a cause: pods of DaemonSets that are not Ready, and DaemonSets
+ * that want more pods than they have (their FailedCreate says why).
+ */
+export function eventSubjects(facts: ClusterFacts): string[] {
+  const pods = facts.pods.filter((pod) => isDaemonSetPod(pod) && !isReady(pod));
+  const short = facts.daemonSets.filter(
+    ({ status }) => (status.desiredNumberScheduled ?? 0) > (status.currentNumberScheduled ?? 0),
+  );
+  return [...pods, ...short].map((object) => object.metadata.uid);
+}
+
+async function readMainLists(
+  reader: ClusterReader,
+): Promise<Pick<ClusterFacts, 'nodes' | 'daemonSets' | 'pods'>> {
+  const nodes = await reader.listNodes();
+  const daemonSets = await reader.listDaemonSets();
+  const pods = await reader.listDaemonSetPods();
+  return { nodes, daemonSets, pods };
+}
+
+/** A cluster without Karpenter's resource has no NodeClaims. */
+async function readNodeClaims(reader: ClusterReader): Promise<NodeClaim[]> {
+  return (await reader.listNodeClaims()) ?? [];
+}
+
+async function readEvents(reader: ClusterReader, subjects: string[]): Promise<KubernetesEvent[]> {
+  const found: KubernetesEvent[][] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < subjects.length; index = next++) {
+      const uid = subjects[index];
+      if (uid !== undefined) found[index] = await reader.listEventsOf(uid);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(streams, subjects.length) }, work));
+  return found.flat();
+}
+
+/** A read that may fail without making the rest worthless. Errors of our own still come through. */
+async function optional<T>(what: string, read: () => Promise<T[]>): Promise<OptionalRead<T>> {
+  try {
+    return { ok: true, items: await read() };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    const failed = isKubernetesError(error, 'forbidden') ? 'may not be read' : 'could not be read';
+    return { ok: false, reason: `${what} ${failed}: ${messageOf(error)}` };
+  }
+}
+
+function isDaemonSetPod(pod: Pod): boolean {
+  return (
+    pod.metadata.ownerReferences?.some(
+      (owner) => owner.controller === true && owner.kind === 'DaemonSet',
+    ) ?? false
+  );
+}
+
+function isReady(pod: Pod): boolean {
+  return conditionOf(pod.status.conditions, 'Ready')?.status === 'True';
+}

@@ -1,0 +1,127 @@
+/**
+ * Complete, paged reads of one resource. A list either holds everything or throws.
+ *
+ * How it works: pages of 500 with only `limit`, `continue` and the unchanged selectors. A
+ * resourceVersion is never sent: with 0 the server ignores the limit and may answer from the past,
+ * and with a continue token it refuses. The token alone says whether more follows; a page may be
+ * short, or empty, before the end. Each page is projected at once, so that at most one page's JSON
+ * is held. A token outlives about five minutes of compaction; then the server answers 410, and the
+ * whole list starts again, because going on would mix two states of the cluster.
+ */
+import { KubernetesError } from '../errors.ts';
+import { errorFromAnswer } from './errors.ts';
+import { getPatiently, type Patience, type WaitsLeft, waitsLeft } from './patience.ts';
+import type { Transport } from './transport.ts';
+
+export interface ListSelectors {
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface ListOptions extends Patience {
+  /** Objects per page. */
+  limit?: number;
+  /** How often a list may start again after 410. */
+  maxRestarts?: number;
+}
+
+const defaultLimit = 500;
+const defaultMaxRestarts = 3;
+
+/**
+ * Reads all objects of `path`, each passed through `project`.
+ * @throws KubernetesError when the list could not be completed: never a short result.
+ */
+export async function listAll<T>(
+  transport: Transport,
+  path: string,
+  selectors: ListSelectors,
+  project: (raw: unknown) => T,
+  options: ListOptions,
+): Promise<T[]> {
+  const maxRestarts = options.maxRestarts ?? defaultMaxRestarts;
+  const waits = waitsLeft(options);
+  for (let restarts = 0; ; restarts += 1) {
+    const items = await listOnce(transport, path, selectors, project, options, waits);
+    if (items !== 'expired') return items;
+    if (restarts >= maxRestarts) {
+      throw new KubernetesError(
+        'gone',
+        `the list of ${path} expired ${restarts + 1} times before it was complete`,
+        {
+          status: 410,
+          hint: 'reading took longer than the server keeps a list; look at the latency to the API server',
+        },
+      );
+    }
+  }
+}
+
+async function listOnce<T>(
+  transport: Transport,
+  path: string,
+  selectors: ListSelectors,
+  project: (raw: unknown) => T,
+  options: ListOptions,
+  waits: WaitsLeft,
+): Promise<T[] | 'expired'> {
+  const items: T[] = [];
+  let token: string | undefined;
+  for (;;) {
+    const answer = await getPage(transport, path, selectors, token, options, waits);
+    if (answer === 'expired') return answer;
+    for (const raw of answer.items) items.push(project(raw));
+    if (answer.token === undefined) return items;
+    if (answer.token === token) {
+      throw new KubernetesError('server', `the list of ${path} repeats a page without end`);
+    }
+    token = answer.token;
+  }
+}
+
+interface Page {
+  items: unknown[];
+  token: string | undefined;
+}
+
+async function getPage(
+  transport: Transport,
+  path: string,
+  selectors: ListSelectors,
+  token: string | undefined,
+  options: ListOptions,
+  waits: WaitsLeft,
+): Promise<Page | 'expired'> {
+  const query = {
+    limit: String(options.limit ?? defaultLimit),
+    ...selectors,
+    ...(token === undefined ? {} : { continue: token }),
+  };
+  const answer = await getPatiently(transport, { path, query }, options, waits);
+  if (answer.status === 200) return parsePage(path, answer.body);
+  if (answer.status === 410) return 'expired';
+  throw errorFromAnswer({ method: 'GET', path }, answer);
+}
+
+function parsePage(path: string, body: Buffer): Page {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString('utf8'));
+  } catch (cause) {
+    throw new KubernetesError('server', `the list of ${path} is not valid JSON`, {
+      status: 200,
+      cause,
+    });
+  }
+  const list = parsed as { items?: unknown; metadata?: { continue?: unknown } } | null;
+  // Go writes an empty list as [] or null; a body without the key is no list at all.
+  const items = list?.items === null ? [] : list?.items;
+  if (!Array.isArray(items)) {
+    throw new KubernetesError('server', `the answer to a list of ${path} is not a list`, {
+      status: 200,
+      hint: 'something between here and the API server answers in its place',
+    });
+  }
+  const token = list?.metadata?.continue;
+  return { items, token: typeof token === 'string' && token !== '' ? token : undefined };
+}

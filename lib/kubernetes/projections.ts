@@ -1,0 +1,301 @@
+/**
+ * The API server's JSON → the shapes of objects.ts, keeping only what those name: no managedFields,
+ * images, environment or volume sources. Pods have two projections: for bulk reads only the labels
+ * that tell the revision are kept, for a drain all labels, since PodDisruptionBudgets match by them.
+ */
+import { KubernetesError } from '../errors.ts';
+import type {
+  Condition,
+  Container,
+  ContainerState,
+  ContainerStatus,
+  DaemonSet,
+  KubernetesEvent,
+  Node,
+  NodeAffinity,
+  NodeClaim,
+  ObjectMeta,
+  Pod,
+  PodDisruptionBudget,
+  PodSpec,
+  Volume,
+} from './objects.ts';
+
+const metaKeys = [
+  'name',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'ownerReferences',
+  'finalizers',
+] as const;
+
+/** Labels of a DaemonSet's pod that say which template revision made it. */
+const revisionLabels = ['controller-revision-hash', 'pod-template-generation'];
+
+/** As large as the object itself and read by nobody here. */
+const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** @throws KubernetesError when it has no name or uid: then it is no Kubernetes object. */
+export function projectNode(raw: unknown): Node {
+  const node = asObject<Node>(raw, 'node');
+  return {
+    metadata: projectMeta(node.metadata),
+    // Taints stay verbatim, unknown fields included: a patch tests the list against the server's.
+    spec: pick(node.spec, ['providerID', 'unschedulable', 'taints']),
+    status: {
+      ...pick(node.status, ['allocatable', 'capacity']),
+      ...list('conditions', node.status?.conditions, projectCondition),
+    },
+  };
+}
+
+/** @throws KubernetesError when it has no name or uid. */
+export function projectDaemonSet(raw: unknown): DaemonSet {
+  const daemonSet = asObject<DaemonSet>(raw, 'DaemonSet');
+  const template = daemonSet.spec?.template;
+  const labels = template?.metadata?.labels;
+  return {
+    metadata: projectMeta(daemonSet.metadata),
+    spec: {
+      selector: pick(daemonSet.spec?.selector, ['matchLabels', 'matchExpressions']),
+      ...pick(daemonSet.spec, ['minReadySeconds', 'updateStrategy']),
+      template: {
+        ...(labels ? { metadata: { labels } } : {}),
+        spec: projectPodSpec(template?.spec),
+      },
+    },
+    status: pick(daemonSet.status, [
+      'observedGeneration',
+      'desiredNumberScheduled',
+      'currentNumberScheduled',
+      'numberReady',
+      'numberAvailable',
+      'numberUnavailable',
+      'numberMisscheduled',
+      'updatedNumberScheduled',
+    ]),
+  };
+}
+
+/** A pod whole enough to plan a drain. @throws KubernetesError when it has no name or uid. */
+export function projectPod(raw: unknown): Pod {
+  const pod = asObject<Pod>(raw, 'pod');
+  return {
+    metadata: projectMeta(pod.metadata),
+    spec: {
+      ...projectPodSpec(pod.spec),
+      ...list('volumes', pod.spec?.volumes, projectVolume),
+    },
+    status: projectPodStatus(pod.status),
+  };
+}
+
+/**
+ * A pod for bulk detection: without annotations, volumes, and labels other than the revision's.
+ * Not for a drain. @throws KubernetesError when it has no name or uid.
+ */
+export function projectPodForScan(raw: unknown): Pod {
+  const pod = asObject<Pod>(raw, 'pod');
+  const labels = pod.metadata.labels ?? {};
+  const kept = revisionLabels.filter((name) => labels[name] !== undefined);
+  return {
+    metadata: {
+      ...pick(pod.metadata, metaKeys),
+      labels: Object.fromEntries(kept.map((name) => [name, labels[name] ?? ''])),
+    },
+    spec: projectPodSpec(pod.spec),
+    status: projectPodStatus(pod.status),
+  };
+}
+
+/** @throws KubernetesError when it has no name or uid. */
+export function projectPodDisruptionBudget(raw: unknown): PodDisruptionBudget {
+  const budget = asObject<PodDisruptionBudget>(raw, 'PodDisruptionBudget');
+  const selector = budget.spec?.selector;
+  return {
+    metadata: projectMeta(budget.metadata),
+    spec: {
+      // An absent or null selector selects no pod, an empty one all of them.
+      ...(selector ? { selector: pick(selector, ['matchLabels', 'matchExpressions']) } : {}),
+      ...pick(budget.spec, ['minAvailable', 'maxUnavailable', 'unhealthyPodEvictionPolicy']),
+    },
+    status: pick(budget.status, [
+      'observedGeneration',
+      'disruptionsAllowed',
+      'currentHealthy',
+      'desiredHealthy',
+      'expectedPods',
+    ]),
+  };
+}
+
+/** @throws KubernetesError when it has no name or uid. */
+export function projectNodeClaim(raw: unknown): NodeClaim {
+  const claim = asObject<NodeClaim>(raw, 'NodeClaim');
+  return {
+    metadata: projectMeta(claim.metadata),
+    spec: pick(claim.spec, ['nodeClassRef', 'terminationGracePeriod']),
+    status: {
+      ...pick(claim.status, ['providerID', 'nodeName']),
+      ...list('conditions', claim.status?.conditions, projectCondition),
+    },
+  };
+}
+
+/**
+ * An Event. The scheduler writes the newer form, whose count and time stand in `series` or only in
+ * `eventTime`: they are put where the older form has them.
+ * @throws KubernetesError when it has no name or uid.
+ */
+export function projectEvent(raw: unknown): KubernetesEvent {
+  type Series = { series?: { count?: number; lastObservedTime?: string } };
+  const event = asObject<KubernetesEvent & Series>(raw, 'Event');
+  const count = event.count || event.series?.count;
+  const lastTimestamp = event.lastTimestamp ?? event.series?.lastObservedTime;
+  return {
+    metadata: pick(event.metadata, metaKeys),
+    involvedObject: pick(event.involvedObject, ['kind', 'namespace', 'name', 'uid']),
+    ...pick(event, ['reason', 'message', 'type', 'firstTimestamp', 'eventTime']),
+    ...(count ? { count } : {}),
+    ...(lastTimestamp ? { lastTimestamp } : {}),
+  };
+}
+
+function projectMeta(metadata: ObjectMeta): ObjectMeta {
+  const projected: ObjectMeta = pick(metadata, metaKeys);
+  if (metadata.labels) projected.labels = metadata.labels;
+  if (metadata.annotations) {
+    const { [droppedAnnotation]: _dropped, ...annotations } = metadata.annotations;
+    projected.annotations = annotations;
+  }
+  return projected;
+}
+
+function projectPodSpec(spec: PodSpec | undefined): PodSpec {
+  const affinity = spec?.affinity?.nodeAffinity;
+  return {
+    ...pick(spec, [
+      'nodeName',
+      'nodeSelector',
+      'tolerations',
+      'hostNetwork',
+      'priorityClassName',
+      'priority',
+      'schedulerName',
+      'terminationGracePeriodSeconds',
+      'readinessGates',
+      'schedulingGates',
+    ]),
+    ...(affinity ? { affinity: { nodeAffinity: projectNodeAffinity(affinity) } } : {}),
+    ...list('containers', spec?.containers, projectContainer),
+    ...list('initContainers', spec?.initContainers, projectContainer),
+  };
+}
+
+function projectNodeAffinity(affinity: NodeAffinity): NodeAffinity {
+  return pick(affinity, ['requiredDuringSchedulingIgnoredDuringExecution']);
+}
+
+function projectContainer(container: Container): Container {
+  return {
+    ...pick(container, ['name', 'image', 'restartPolicy', 'ports']),
+    ...(container.resources
+      ? { resources: pick(container.resources, ['requests', 'limits']) }
+      : {}),
+  };
+}
+
+function projectVolume(volume: Volume): Volume {
+  const claim = volume.persistentVolumeClaim;
+  return {
+    ...pick(volume, ['name', 'emptyDir']),
+    ...(claim ? { persistentVolumeClaim: pick(claim, ['claimName']) } : {}),
+  };
+}
+
+function projectPodStatus(status: Pod['status'] | undefined): Pod['status'] {
+  return {
+    ...pick(status, ['phase', 'reason', 'message', 'startTime', 'nominatedNodeName']),
+    ...list('conditions', status?.conditions, projectCondition),
+    ...list('containerStatuses', status?.containerStatuses, projectContainerStatus),
+    ...list('initContainerStatuses', status?.initContainerStatuses, projectContainerStatus),
+  };
+}
+
+function projectContainerStatus(status: ContainerStatus): ContainerStatus {
+  return {
+    ...pick(status, ['name', 'image', 'imageID', 'ready', 'started', 'restartCount']),
+    ...(status.state ? { state: projectContainerState(status.state) } : {}),
+    ...(status.lastState ? { lastState: projectContainerState(status.lastState) } : {}),
+  };
+}
+
+function projectContainerState(state: ContainerState): ContainerState {
+  const { waiting, running, terminated } = state;
+  return {
+    ...(waiting ? { waiting: pick(waiting, ['reason', 'message']) } : {}),
+    ...(running ? { running: pick(running, ['startedAt']) } : {}),
+    ...(terminated
+      ? {
+          terminated: pick(terminated, [
+            'exitCode',
+            'signal',
+            'reason',
+            'message',
+            'startedAt',
+            'finishedAt',
+          ]),
+        }
+      : {}),
+  };
+}
+
+function projectCondition(condition: Condition): Condition {
+  return pick(condition, [
+    'type',
+    'status',
+    'reason',
+    'message',
+    'lastTransitionTime',
+    'lastHeartbeatTime',
+  ]);
+}
+
+/**
+ * Takes the server's word for the shape, except for the two fields without which nothing can be
+ * said of an object.
+ */
+function asObject<T extends { metadata: ObjectMeta }>(raw: unknown, what: string): T {
+  const object = raw as T | null | undefined;
+  if (typeof object?.metadata?.name !== 'string' || typeof object.metadata.uid !== 'string') {
+    throw new KubernetesError('server', `the API server sent a ${what} without name or uid`);
+  }
+  return object;
+}
+
+/** The named fields that are there. Null counts as absent, as in Go. */
+function pick<T extends object, K extends keyof T>(
+  source: T | null | undefined,
+  keys: readonly K[],
+): Pick<T, K> {
+  const picked: Partial<Pick<T, K>> = {};
+  for (const key of keys) {
+    const value = source?.[key];
+    if (value !== undefined && value !== null) picked[key] = value;
+  }
+  return picked as Pick<T, K>;
+}
+
+/** `{name: items}`, each projected, or nothing when the list is absent. */
+function list<N extends string, T>(
+  name: N,
+  items: T[] | null | undefined,
+  project: (item: T) => T,
+): { [key in N]?: T[] } {
+  return items ? ({ [name]: items.map(project) } as { [key in N]?: T[] }) : {};
+}

@@ -1,0 +1,98 @@
+/** Reads one cluster over the transport. Imports neither client-node nor undici (design.md §7). */
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { isKubernetesError, KubernetesError } from '../errors.ts';
+import type { ClusterReader } from '../ports.ts';
+import { errorFromAnswer } from './errors.ts';
+import { type ListOptions, type ListSelectors, listAll } from './list.ts';
+import { getPatiently, waitsLeft } from './patience.ts';
+import {
+  projectDaemonSet,
+  projectEvent,
+  projectNode,
+  projectNodeClaim,
+  projectPod,
+  projectPodDisruptionBudget,
+  projectPodForScan,
+} from './projections.ts';
+import type { Transport } from './transport.ts';
+
+const nodes = '/api/v1/nodes';
+const pods = '/api/v1/pods';
+const events = '/api/v1/events';
+const daemonSets = '/apis/apps/v1/daemonsets';
+const budgets = '/apis/policy/v1/poddisruptionbudgets';
+const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
+
+/**
+ * The reads of `ClusterReader` over one transport. Every list is complete or throws a
+ * KubernetesError; a single object that is not there is undefined.
+ */
+export function createReader(
+  transport: Transport,
+  options: Partial<ListOptions> = {},
+): ClusterReader {
+  const listOptions: ListOptions = { sleep: (ms) => sleepFor(ms), ...options };
+
+  function list<T>(
+    path: string,
+    selectors: ListSelectors,
+    project: (raw: unknown) => T,
+  ): Promise<T[]> {
+    return listAll(transport, path, selectors, project, listOptions);
+  }
+
+  async function get<T>(path: string, project: (raw: unknown) => T): Promise<T | undefined> {
+    const answer = await getPatiently(transport, { path }, listOptions, waitsLeft(listOptions));
+    if (answer.status === 200) return project(parseObject(path, answer.body));
+    const error = errorFromAnswer({ method: 'GET', path }, answer);
+    // Only the API server's own "not found" means gone: a proxy in between answers 404 as well.
+    if (answer.status === 404 && error.answer.reason === 'NotFound') return undefined;
+    throw error;
+  }
+
+  return {
+    listNodes: () => list(nodes, {}, projectNode),
+    listDaemonSets: () => list(daemonSets, {}, projectDaemonSet),
+    // DaemonSet and StatefulSet pods carry the label: of 100,000 pods only those cross the wire.
+    listDaemonSetPods: () =>
+      list(pods, { labelSelector: 'controller-revision-hash' }, projectPodForScan),
+    listPodsOnNode: (node) => list(pods, { fieldSelector: `spec.nodeName=${node}` }, projectPod),
+    listUnscheduledPods: () =>
+      list(pods, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }, projectPod),
+    listEventsOf: (uid) =>
+      list(events, { fieldSelector: `involvedObject.uid=${uid}` }, projectEvent),
+    listPodDisruptionBudgets: () => list(budgets, {}, projectPodDisruptionBudget),
+    async listNodeClaims() {
+      try {
+        return await list(nodeClaims, {}, projectNodeClaim);
+      } catch (error) {
+        if (isKubernetesError(error, 'not-found')) return undefined;
+        throw error;
+      }
+    },
+    getNode: (name) => get(`${nodes}/${segment(name)}`, projectNode),
+    getPod: (namespace, name) =>
+      get(`/api/v1/namespaces/${segment(namespace)}/pods/${segment(name)}`, projectPod),
+    getDaemonSet: (namespace, name) =>
+      get(
+        `/apis/apps/v1/namespaces/${segment(namespace)}/daemonsets/${segment(name)}`,
+        projectDaemonSet,
+      ),
+    getNodeClaim: (name) => get(`${nodeClaims}/${segment(name)}`, projectNodeClaim),
+  };
+}
+
+function segment(name: string): string {
+  return encodeURIComponent(name);
+}
+
+function parseObject(path: string, body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (cause) {
+    throw new KubernetesError('server', `the answer for ${path} is not valid JSON`, {
+      status: 200,
+      cause,
+    });
+  }
+}
