@@ -1,0 +1,212 @@
+/**
+ * Changes to one cluster: client-node's typed calls over the project's transport.
+ *
+ * Gotchas
+ * - client-node's own HTTP library opens a connection for every request. It is given ours, which
+ *   also signs the requests, so that it needs no authentication of its own.
+ * - Its models turn times into Date objects, so results are taken from the raw body instead.
+ * - It sends every patch as JSON patch unless the header says otherwise.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type Configuration,
+  CoreV1Api,
+  CustomObjectsApi,
+  createConfiguration,
+  PatchStrategy,
+  ResponseContext,
+  SelfDecodingBody,
+  ServerConfiguration,
+  setHeaderOptions,
+  wrapHttpLibrary,
+} from '@kubernetes/client-node';
+import type { Clock } from '../clock.ts';
+import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
+import type {
+  ClusterWriter,
+  EvictionOutcome,
+  JsonPatchOperation,
+  NodeEvent,
+  PodRef,
+} from '../ports.ts';
+import { AnsweredError, errorFromAnswer } from './errors.ts';
+import { isAbsent, isUidMismatch, readEvictionError } from './eviction.ts';
+import type { Node } from './objects.ts';
+import { projectNode } from './projections.ts';
+import { createReader } from './reader.ts';
+import type { Method, Transport } from './transport.ts';
+
+const component = 'nodegap';
+/** Events about nodes, which have no namespace, are kept in this one. */
+const nodeEventNamespace = 'default';
+const maxEventMessage = 1024;
+const maxObjectName = 253;
+
+/**
+ * Makes the writer of the cluster that `transport` leads to. `clock` dates the Events.
+ * What the API server refuses is thrown as KubernetesError.
+ */
+export function createWriter(transport: Transport, clock: Clock): ClusterWriter {
+  const configuration = configurationOver(transport);
+  const core = new CoreV1Api(configuration);
+  const customObjects = new CustomObjectsApi(configuration);
+  const reader = createReader(transport);
+
+  async function patchNode(name: string, patch: JsonPatchOperation[]): Promise<Node> {
+    try {
+      const answer = await core.patchNodeWithHttpInfo(
+        { name, body: patch },
+        setHeaderOptions('Content-Type', PatchStrategy.JsonPatch),
+      );
+      return projectNode(JSON.parse(await answer.body.text()));
+    } catch (error) {
+      throw isFailedPatchTest(error) ? staleNode(name, error) : error;
+    }
+  }
+
+  async function evictPod(pod: PodRef): Promise<EvictionOutcome> {
+    try {
+      await core.createNamespacedPodEviction({
+        name: pod.name,
+        namespace: pod.namespace,
+        body: {
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name: pod.name, namespace: pod.namespace },
+          deleteOptions: { preconditions: { uid: pod.uid } },
+        },
+      });
+      return { kind: 'accepted' };
+    } catch (error) {
+      const reading = readEvictionError(error);
+      if (reading.kind === 'failed') throw error;
+      return reading.kind === 'settled' ? reading.outcome : lookAgain(pod, reading.message);
+    }
+  }
+
+  async function lookAgain(pod: PodRef, message: string): Promise<EvictionOutcome> {
+    const now = await reader.getPod(pod.namespace, pod.name);
+    if (now === undefined || now.metadata.uid !== pod.uid) return { kind: 'gone' };
+    if (now.metadata.deletionTimestamp !== undefined) return { kind: 'accepted' };
+    return { kind: 'retry', message };
+  }
+
+  async function deleteNodeClaim(name: string, uid: string): Promise<boolean> {
+    try {
+      await customObjects.deleteClusterCustomObject({
+        group: 'karpenter.sh',
+        version: 'v1',
+        plural: 'nodeclaims',
+        name,
+        body: { preconditions: { uid } },
+      });
+      return true;
+    } catch (error) {
+      // Another claim of the same name means that ours is gone.
+      if (isAbsent(error) || isUidMismatch(error)) return false;
+      throw error;
+    }
+  }
+
+  async function createNodeEvent(event: NodeEvent): Promise<void> {
+    const name = eventName(event);
+    const now = new Date(clock.now());
+    try {
+      await core.createNamespacedEvent({
+        namespace: nodeEventNamespace,
+        body: {
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: { name, namespace: nodeEventNamespace },
+          involvedObject: { apiVersion: 'v1', kind: 'Node', name: event.node, uid: event.nodeUid },
+          type: event.type,
+          reason: event.reason,
+          message: truncate(event.message),
+          source: { component },
+          reportingComponent: component,
+          reportingInstance: component,
+          firstTimestamp: now,
+          lastTimestamp: now,
+          count: 1,
+        },
+      });
+    } catch (error) {
+      if (!isKubernetesError(error, 'conflict')) throw error;
+      await core.patchNamespacedEvent(
+        { name, namespace: nodeEventNamespace, body: { lastTimestamp: now.toISOString() } },
+        setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
+      );
+    }
+  }
+
+  return { patchNode, evictPod, deleteNodeClaim, createNodeEvent };
+}
+
+/**
+ * The same Event said twice gets the same name, so that a task that is retried leaves one Event,
+ * with its last time moved on.
+ */
+function eventName(event: NodeEvent): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([event.nodeUid, event.type, event.reason, event.message]))
+    .digest('hex')
+    .slice(0, 16);
+  const room = maxObjectName - hash.length - 1;
+  return `${event.node.slice(0, room).replace(/[.-]+$/, '')}.${hash}`;
+}
+
+function truncate(message: string): string {
+  return message.length > maxEventMessage ? `${message.slice(0, maxEventMessage - 1)}…` : message;
+}
+
+/**
+ * A JSON patch that does not apply (a failed `test`, a path that is not there) is answered with 422
+ * Invalid as a validation error is, but names neither the object nor causes.
+ */
+function isFailedPatchTest(error: unknown): error is AnsweredError {
+  return (
+    error instanceof AnsweredError &&
+    error.status === 422 &&
+    error.answer.name === undefined &&
+    error.answer.causes.length === 0
+  );
+}
+
+function staleNode(name: string, cause: AnsweredError): KubernetesError {
+  return new KubernetesError(
+    'conflict',
+    `node ${name} is not as it was read: the patch did not apply (${messageOf(cause)})`,
+    { status: cause.status, cause },
+  );
+}
+
+/** client-node's configuration with our transport as HTTP library; refusals become typed errors. */
+function configurationOver(transport: Transport): Configuration {
+  return createConfiguration({
+    // Only path and query are used: where the request goes is the transport's to know.
+    baseServer: new ServerConfiguration('https://transport.invalid', {}),
+    authMethods: {},
+    httpApi: wrapHttpLibrary({
+      async send(request) {
+        const url = new URL(request.getUrl());
+        const method = request.getHttpMethod() as Method;
+        const body = request.getBody();
+        const signal = request.getSignal();
+        const line = { method, path: url.pathname };
+        const answer = await transport.request({
+          ...line,
+          query: Object.fromEntries(url.searchParams),
+          headers: request.getHeaders(),
+          ...(typeof body === 'string' ? { body } : {}),
+          ...(signal === undefined ? {} : { signal }),
+        });
+        if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(line, answer);
+        return new ResponseContext(
+          answer.status,
+          answer.headers,
+          new SelfDecodingBody(Promise.resolve(answer.body)),
+        );
+      },
+    }),
+  });
+}
