@@ -1,0 +1,153 @@
+/**
+ * The objects that `nodegap rbac` prints: what a cluster has to be given before nodegap can read it
+ * or act on it. On EKS the groups come from access entries.
+ *
+ * RBAC cannot say which fields of a node may be patched, so an admission policy does: of a node the
+ * actuator may change `spec.unschedulable`, its own taints and its own annotations.
+ */
+import { stringify } from 'yaml';
+
+export const readerGroup = 'nodegap:reader';
+export const actuatorGroup = 'nodegap:actuator';
+
+const ownPrefix = 'nodegap.dev/';
+const readerName = 'nodegap-reader';
+const actuatorName = 'nodegap-actuator';
+const policyName = 'nodegap-actuator-node-changes';
+const rbacApi = 'rbac.authorization.k8s.io';
+
+interface PolicyRule {
+  apiGroups: string[];
+  resources: string[];
+  verbs: string[];
+}
+
+const readerRules: PolicyRule[] = [
+  { apiGroups: [''], resources: ['nodes', 'pods'], verbs: ['get', 'list'] },
+  { apiGroups: [''], resources: ['events'], verbs: ['list'] },
+  { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get', 'list'] },
+  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['list'] },
+  { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list'] },
+  { apiGroups: ['karpenter.sh'], resources: ['nodeclaims', 'nodepools'], verbs: ['get', 'list'] },
+];
+
+/** On top of the reader's. No `delete` on pods: an eviction is a create, and respects budgets. */
+const actuatorRules: PolicyRule[] = [
+  { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
+  { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: ['karpenter.sh'], resources: ['nodeclaims'], verbs: ['delete'] },
+];
+
+/** All objects, in an order in which they can be applied. */
+export function rbacManifests(): object[] {
+  return [
+    clusterRole(readerName, readerRules),
+    clusterRoleBinding(readerName, [readerGroup, actuatorGroup]),
+    clusterRole(actuatorName, actuatorRules),
+    clusterRoleBinding(actuatorName, [actuatorGroup]),
+    nodeChangesPolicy(),
+    nodeChangesBinding(),
+  ];
+}
+
+/** The same as one YAML stream for `kubectl apply -f -`. */
+export function rbacYaml(): string {
+  return rbacManifests()
+    .map((object) => stringify(object, { lineWidth: 0 }))
+    .join('---\n');
+}
+
+function clusterRole(name: string, rules: PolicyRule[]): object {
+  return { apiVersion: `${rbacApi}/v1`, kind: 'ClusterRole', metadata: metadata(name), rules };
+}
+
+function clusterRoleBinding(name: string, groups: string[]): object {
+  return {
+    apiVersion: `${rbacApi}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: metadata(name),
+    roleRef: { apiGroup: rbacApi, kind: 'ClusterRole', name },
+    subjects: groups.map((group) => ({ apiGroup: rbacApi, kind: 'Group', name: group })),
+  };
+}
+
+/**
+ * Spec and metadata fields are compared one by one, since CEL cannot leave fields out of an object.
+ * Node updates never touch status, which is a subresource of its own.
+ */
+function nodeChangesPolicy(): object {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: metadata(policyName),
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] },
+        ],
+      },
+      matchConditions: [
+        {
+          name: 'asked-by-the-actuator',
+          expression: `'${actuatorGroup}' in request.userInfo.?groups.orValue([])`,
+        },
+      ],
+      variables: [
+        { name: 'was', expression: 'oldObject.metadata.?annotations.orValue({})' },
+        { name: 'is', expression: 'object.metadata.?annotations.orValue({})' },
+        { name: 'taintsBefore', expression: 'oldObject.spec.?taints.orValue([])' },
+        { name: 'taintsAfter', expression: 'object.spec.?taints.orValue([])' },
+      ],
+      validations: [
+        validation(
+          `variables.taintsBefore.filter(t, !t.key.startsWith('${ownPrefix}')) == variables.taintsAfter.filter(t, !t.key.startsWith('${ownPrefix}'))`,
+          `nodegap may change only taints whose key begins with ${ownPrefix}`,
+        ),
+        validation(
+          `variables.taintsAfter.all(t, !t.key.startsWith('${ownPrefix}') || t.effect != 'NoExecute' || t in variables.taintsBefore)`,
+          'nodegap may not add a NoExecute taint: it would delete pods past their budgets',
+        ),
+        validation(
+          `variables.is.all(k, k.startsWith('${ownPrefix}') || (k in variables.was && variables.was[k] == variables.is[k])) && variables.was.all(k, k.startsWith('${ownPrefix}') || k in variables.is)`,
+          `nodegap may change only annotations that begin with ${ownPrefix}`,
+        ),
+        validation(
+          ['labels', 'finalizers', 'ownerReferences']
+            .map((field) => unchanged('metadata', field))
+            .join(' && '),
+          'nodegap may not change labels, finalizers or owners of a node',
+        ),
+        validation(
+          ['podCIDR', 'podCIDRs', 'providerID', 'configSource', 'externalID']
+            .map((field) => unchanged('spec', field))
+            .join(' && '),
+          'of the spec of a node nodegap may change only unschedulable and its own taints',
+        ),
+      ],
+    },
+  };
+}
+
+function nodeChangesBinding(): object {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: metadata(policyName),
+    spec: { policyName, validationActions: ['Deny'] },
+  };
+}
+
+function unchanged(part: string, field: string): string {
+  return `object.${part}.?${field} == oldObject.${part}.?${field}`;
+}
+
+/** Refused with 403 like any other missing right, not with 422, which means a stale patch. */
+function validation(expression: string, message: string): object {
+  return { expression, message, reason: 'Forbidden' };
+}
+
+function metadata(name: string): object {
+  return { name, labels: { 'app.kubernetes.io/part-of': 'nodegap' } };
+}
