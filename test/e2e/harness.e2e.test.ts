@@ -113,8 +113,13 @@ describe('faults', () => {
     const crashing = await podOn('worker-1', 'in a crash loop', (pod) => lastEnd(pod) === 'Error');
     const restarts = (pod: Pod) => pod.status.containerStatuses?.[0]?.restartCount ?? 0;
     await podOn('worker-1', 'restarted again', (pod) => restarts(pod) > restarts(crashing));
-    const events = await cluster.kubectl(['get', 'events', '-n', 'kube-system', '-o', 'name']);
-    expect(events).not.toBe('');
+    const reasons = await cluster.kubectl([
+      ...['get', 'events', '-n', 'kube-system', '--field-selector', 'type=Warning'],
+      ...['-o', 'jsonpath={.items[*].reason}'],
+    ]);
+    expect(reasons.split(' ')).toEqual(
+      expect.arrayContaining(['Unhealthy', 'Failed', 'FailedCreatePodSandBox', 'BackOff']),
+    );
     await injector.set(pair, 'ready');
     await podOn('worker-1', 'healed', isReady);
   });

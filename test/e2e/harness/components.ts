@@ -133,6 +133,8 @@ export function kwok(ports: Ports, files: Files): Command {
       '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
       `--node-lease-duration-seconds=${NODE_LEASE_SECONDS}`,
       '--cidr=10.244.0.0/16',
+      // It logs every renewal of every lease as INFO.
+      '--v=WARN',
       `--server-address=127.0.0.1:${ports.kwok}`,
     ],
   };

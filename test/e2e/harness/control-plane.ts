@@ -52,7 +52,8 @@ export interface ControlPlane {
 }
 
 const READY_TIMEOUT = 60_000;
-const STOP_PATIENCE = 2_000;
+// Nothing of a cluster outlives it, so there is little to wait for; the API server takes longest.
+const STOP_PATIENCE = 1_000;
 
 /** Starts a real control plane with fake kubelets, and waits until all of it is ready. */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
@@ -65,8 +66,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   try {
     return await start(folder, logs, group, options, log);
   } catch (error) {
+    // Read before they end, lest the last lines be about ending.
+    const tails = group.logTails(15);
     await group.stop(STOP_PATIENCE);
-    const tails = group.logTails(20);
     if (!options.keep) rmSync(folder, { recursive: true, force: true });
     throw new Error(`the control plane did not start: ${error}\n${tails}`, { cause: error });
   }
@@ -162,7 +164,7 @@ async function start(
       runKubectl(configFile(identity), args, stdin),
     injector,
     logs,
-    collectLogs: (lines = 20) => group.logTails(lines),
+    collectLogs: (lines = 15) => group.logTails(lines),
     signal: (component, signal) => group.signal(component, signal),
     readyAfter,
     stop: async () => {

@@ -61,12 +61,12 @@ export class ProcessGroup {
     if (child.pid !== undefined) this.#guardian.stdin?.write(`${child.pid}\n`);
   }
 
-  /** Throws, with the end of its log, when that program is not running any more. */
+  /** Throws when that program is not running (any more). */
   assertRunning(name: string): void {
     const child = this.#children.get(name);
     if (child !== undefined && isRunning(child)) return;
     const state = child?.exitCode ?? child?.signalCode ?? 'not started';
-    throw new Error(`${name} ended (${state})\n${this.logTail(name, 30)}`);
+    throw new Error(`${name} ended (${state})`);
   }
 
   /** Sends a signal to one program, e.g. SIGSTOP and SIGCONT to freeze and thaw it. */
@@ -95,7 +95,9 @@ export class ProcessGroup {
   logTail(name: string, lines: number): string {
     const file = this.logFile(name);
     const text = existsSync(file) ? readFileSync(file, 'utf8').trimEnd() : '';
-    return `--- ${name} ---\n${text.split('\n').slice(-lines).join('\n')}`;
+    const tail = text.split('\n').slice(-lines);
+    // Structured logs with stack traces have lines of some kilobytes.
+    return [`--- ${name} ---`, ...tail.map((line) => line.slice(0, 300))].join('\n');
   }
 
   /** The last lines of every program's log. */

@@ -58,20 +58,31 @@ export async function isDaemonSetReady(client: KubeClient, daemonSet: string): P
 }
 
 /**
- * The node's kubelet falls silent: kwok leaves the node alone and renews its lease no more, so
- * the node becomes Unknown after `NODE_GRACE_SECONDS`.
+ * The node's kubelet falls silent: the node becomes Unknown after `NODE_GRACE_SECONDS`, and nothing
+ * happens to its pods any more. kwok leaves a node alone while somebody else holds its lease; here
+ * that is nobody, for a day.
  */
 export async function stopKubelet(client: KubeClient, name: string): Promise<void> {
-  await client.patch(`/api/v1/nodes/${name}`, {
-    metadata: { annotations: { 'kwok.x-k8s.io/node': null } },
+  await patchLease(client, name, {
+    holderIdentity: 'nodegap-test-nobody',
+    leaseDurationSeconds: 86_400,
+    renewTime: microTime(new Date()),
   });
 }
 
-/** The kubelet comes back. */
+/** The kubelet comes back: the lease has expired, so kwok takes it over within some seconds. */
 export async function startKubelet(client: KubeClient, name: string): Promise<void> {
-  await client.patch(`/api/v1/nodes/${name}`, {
-    metadata: { annotations: { 'kwok.x-k8s.io/node': 'fake' } },
+  await patchLease(client, name, { leaseDurationSeconds: 1, renewTime: microTime(new Date(0)) });
+}
+
+async function patchLease(client: KubeClient, name: string, spec: unknown): Promise<void> {
+  await client.patch(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`, {
+    spec,
   });
+}
+
+function microTime(time: Date): string {
+  return time.toISOString().replace('Z', '000Z');
 }
 
 /** Sets a condition of a node, as a node problem detector does. Not `Ready`: that is kwok's. */
