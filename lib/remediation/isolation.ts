@@ -4,7 +4,6 @@
  * the patch is fenced to, so none can slip in between.
  */
 import { isKubernetesError, NodegapError } from '../errors.ts';
-import { compileNodeSelection } from '../gap/node-selection.ts';
 import { daemonPodTolerations, isTolerated } from '../gap/tolerations.ts';
 import { type DaemonSet, keyOf, type Node } from '../kubernetes/objects.ts';
 import type { ClusterReader, ClusterWriter, JsonPatchOperation } from '../ports.ts';
@@ -107,21 +106,15 @@ export async function releaseNode(
 }
 
 /**
- * Whether the node may be tainted at once, together with the cordon: only when every required
- * DaemonSet that selects the node tolerates the taint, for one that does not could no longer come
- * back and would seem healed (kubernetes semantics §4.3).
+ * Whether a node may be tainted at once, together with the cordon: only when every required
+ * DaemonSet tolerates the taint, for one that does not could no longer come back and would seem
+ * healed (kubernetes semantics §4.3). Give it the required DaemonSets that should run on the node.
  */
-export function chooseTaint(
-  requiredDaemonSets: DaemonSet[],
-  node: Node,
-): { taint: boolean; reason: string } {
-  const concerned = requiredDaemonSets.filter(
-    (daemonSet) => compileNodeSelection(daemonSet.spec.template.spec)(node) === undefined,
-  );
-  if (concerned.length === 0) {
+export function chooseTaint(requiredDaemonSets: DaemonSet[]): { taint: boolean; reason: string } {
+  if (requiredDaemonSets.length === 0) {
     return { taint: false, reason: 'no required DaemonSet is known to tolerate the taint' };
   }
-  const keptOut = concerned.filter(
+  const keptOut = requiredDaemonSets.filter(
     ({ spec }) => !isTolerated(daemonPodTolerations(spec.template.spec), isolationTaint),
   );
   return keptOut.length === 0

@@ -86,7 +86,7 @@ export function ownedBy(kind: string, name: string, apiVersion = 'apps/v1'): Own
 export interface PodParts {
   namespace?: string;
   node?: string;
-  owner?: OwnerReference;
+  owner?: OwnerReference | 'none';
   phase?: string;
   ready?: boolean;
   labels?: Record<string, string>;
@@ -101,7 +101,7 @@ export interface PodParts {
   uid?: string;
 }
 
-/** A Running, Ready pod of ReplicaSet `web`, unless said otherwise. `owner: undefined` = none. */
+/** A Running, Ready pod of ReplicaSet `web`, unless said otherwise. */
 export function pod(name: string, parts: PodParts = {}): Pod {
   const {
     namespace = 'shop',
@@ -112,12 +112,11 @@ export function pod(name: string, parts: PodParts = {}): Pod {
     emptyDir = false,
     tolerations,
     graceSeconds = 30,
-    owner,
+    owner = ownedBy('ReplicaSet', 'web'),
     uid = `uid-${name}`,
     creationTimestamp = '2026-11-29T07:00:00Z',
     ...meta
   } = parts;
-  const hasOwner = !('owner' in parts) || owner !== undefined;
   return {
     metadata: {
       namespace,
@@ -125,7 +124,7 @@ export function pod(name: string, parts: PodParts = {}): Pod {
       uid,
       creationTimestamp,
       ...meta,
-      ...(hasOwner ? { ownerReferences: [owner ?? ownedBy('ReplicaSet', 'web')] } : {}),
+      ...(owner === 'none' ? {} : { ownerReferences: [owner] }),
     },
     spec: {
       nodeName,
