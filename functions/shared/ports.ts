@@ -47,3 +47,6 @@ export type JudgingPorts = Pick<
   Ports,
   'clock' | 'installation' | 'config' | 'table' | 'log' | 'random' | 'sleep'
 > & { readers: Clusters<ClusterReader> };
+
+/** The same for handlers that change the cluster which they judge. */
+export type ActingPorts = Omit<JudgingPorts, 'readers'> & Pick<Ports, 'clients'>;

@@ -137,6 +137,8 @@ function retryOf(code: string, retryAt: number, now: number): NextAttempt {
   if (code === 'recovered' || code === 'node-gone' || code === 'node-recreated') return 'never';
   if (breakerCodes.has(code)) return retryAt > now ? retryAt : 'when-breaker-closes';
   if (retryAt > now) return retryAt;
+  // Nothing can come of it until the configuration changes; once a day is enough to say so.
+  if (code === 'mode-observe') return now + day;
   return now + (deferrals.has(code) ? 5 : 30) * minute;
 }
 

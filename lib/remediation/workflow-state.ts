@@ -101,6 +101,8 @@ export const verificationSchema = z.object({
   ...turn,
   polls: z.number(),
   waitSeconds: z.number(),
+  /** Epoch ms since when no pod has pended and no node has come, 0 while one does. */
+  quietSince: epochMs,
   newNode: text,
 });
 

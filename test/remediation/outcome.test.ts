@@ -42,9 +42,9 @@ describe('outcomeOf', () => {
       { code: 'young', voice: 'quiet', nextAttempt: t0 + 5 * minute },
     ],
     [
-      'mode observe: told, and asked again later',
+      'mode observe: told once a day',
       { confirm: confirm('report', 'mode-observe') },
-      { code: 'mode-observe', voice: 'notify', nextAttempt: t0 + 30 * minute },
+      { code: 'mode-observe', voice: 'notify', nextAttempt: t0 + day },
     ],
     [
       'an open breaker: no notice of its own',

@@ -1,0 +1,134 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { ApprovalClient, answerFunctionName } from '../../lib/aws/approval-client.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { NodegapError } from '../../lib/errors.ts';
+import type { CommandContext } from '../context.ts';
+
+/** What each answer does, for the help. */
+const decisions = {
+  approve: 'go on: taint, drain, replace',
+  deny: 'undo the isolation and leave the node alone for a day',
+  retry: 'drain again, and evict also the pods that need consent',
+  proceed: 'replace the node although the drain is blocked',
+  release: 'undo the isolation of a node whose drain is blocked',
+} as const;
+
+const listSchema = z.object({
+  approvals: z.array(
+    z.looseObject({
+      id: z.string(),
+      cluster: z.string(),
+      node: z.string(),
+      question: z.string(),
+      deadline: z.number(),
+      facts: z.array(z.string()),
+    }),
+  ),
+});
+
+const outcomeSchema = z.looseObject({
+  kind: z.string(),
+  by: z.string().optional(),
+  at: z.union([z.string(), z.number()]).optional(),
+  decision: z.string().optional(),
+  message: z.string().optional(),
+});
+
+interface Options {
+  region?: string;
+  function: string;
+  cluster?: string;
+  output?: string;
+}
+
+/** `nodegap approvals`: what waits for a person, and the answers to it. */
+export function approvalsCommand(context: CommandContext): Command {
+  const command = new Command('approvals').description(
+    'list what waits for a person in this AWS account, and answer it through IAM',
+  );
+  addTarget(command.command('list').description('list what waits for an answer'))
+    .option('--cluster NAME', 'only of this cluster')
+    .option('-o, --output FORMAT', 'text or json', 'text')
+    .action(async (options: Options) => {
+      await list(context, options);
+    });
+  for (const [decision, meaning] of Object.entries(decisions)) {
+    addTarget(command.command(`${decision} ID`).description(meaning)).action(
+      async (id: string, options: Options) => {
+        await decide(context, decision, id, options);
+      },
+    );
+  }
+  return command;
+}
+
+function addTarget(command: Command): Command {
+  return command
+    .option('--region REGION', 'AWS region of the stack')
+    .option('--function NAME', 'the function that takes answers', answerFunctionName);
+}
+
+function clientOf(options: Options): ApprovalClient {
+  const { region } = options;
+  return new ApprovalClient({
+    functionName: options.function,
+    ...(region === undefined ? {} : { region }),
+  });
+}
+
+async function list({ io }: CommandContext, options: Options): Promise<void> {
+  const { cluster } = options;
+  const answer = await clientOf(options).ask({
+    action: 'list',
+    ...(cluster === undefined ? {} : { cluster }),
+  });
+  const { approvals } = listSchema.parse(answer);
+  if (options.output === 'json') {
+    io.stdout.write(`${JSON.stringify(approvals, null, 2)}\n`);
+    return;
+  }
+  if (approvals.length === 0) {
+    io.stdout.write('Nothing waits for an answer.\n');
+    return;
+  }
+  for (const approval of approvals) {
+    io.stdout.write(
+      [
+        `${approval.id}  ${approval.cluster}/${approval.node}  ${approval.question}  until ${isoTime(approval.deadline)}`,
+        ...approval.facts.map((fact) => `  ${fact}`),
+        '',
+      ].join('\n'),
+    );
+  }
+}
+
+async function decide(
+  { io }: CommandContext,
+  decision: string,
+  id: string,
+  options: Options,
+): Promise<void> {
+  const client = clientOf(options);
+  const by = await client.identity();
+  const outcome = outcomeSchema.parse(await client.ask({ action: 'decide', id, decision, by }));
+  switch (outcome.kind) {
+    case 'decided':
+      io.stdout.write(`${decision}: taken for ${id}, by ${by}\n`);
+      return;
+    case 'already-decided':
+      throw refusal(
+        `${outcome.by ?? 'someone'} has already said ${outcome.decision ?? 'something'}`,
+      );
+    case 'expired':
+      throw refusal('the deadline has passed, which counted as a no');
+    case 'not-found':
+      throw refusal(`there is no question ${id}`, 'list them with: nodegap approvals list');
+    default:
+      throw refusal(outcome.message ?? outcome.kind);
+  }
+}
+
+function refusal(message: string, hint?: string): NodegapError {
+  return new NodegapError('AnswerNotTaken', message, hint === undefined ? {} : { hint });
+}

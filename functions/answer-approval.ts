@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { isoTime } from '../lib/clock.ts';
+import { Approvals } from '../lib/safety/approvals.ts';
+import type { Ports } from './shared/ports.ts';
+import { parseEvent } from './shared/task.ts';
+
+const requestSchema = z.discriminatedUnion('action', [
+  z.object({ action: z.literal('list'), cluster: z.string().optional() }),
+  z.object({
+    action: z.literal('decide'),
+    id: z.string().min(1),
+    decision: z.enum(['approve', 'deny', 'retry', 'proceed', 'release']),
+    /** Who answers, as the caller's IAM identity says. */
+    by: z.string().min(1),
+  }),
+]);
+
+/**
+ * Lists what waits for a person and takes an answer, once. Called through IAM by the CLI; the task
+ * token stays on this side.
+ */
+export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 'log' | 'newId'>) {
+  return async (event: unknown): Promise<Record<string, unknown>> => {
+    const request = parseEvent(requestSchema, event);
+    const approvals = new Approvals(ports.table, ports.clock, { newId: ports.newId });
+    if (request.action === 'list') {
+      return { kind: 'list', approvals: await approvals.list(request.cluster) };
+    }
+    const { id, decision, by } = request;
+    const at = ports.clock.now();
+    const outcome = await approvals.decide(id, { decision, by, at });
+    if (outcome.kind !== 'decided') return { ...outcome };
+    const { taskToken, ...approval } = outcome;
+    const waited = await ports.workflow.answer(taskToken, { decision, by, at });
+    ports.log.info('approval answered', { ...approval, id, decision, by, waited });
+    return waited
+      ? { kind: 'decided', id, decision, by, at: isoTime(at) }
+      : { kind: 'too-late', id, message: 'the execution no longer waits for this answer' };
+  };
+}

@@ -1,0 +1,72 @@
+import {
+  type DrainProgress,
+  drainPass,
+  type GuardRefusal,
+  readDrainPlan,
+} from '../lib/remediation/drain.ts';
+import { decideDrain } from '../lib/remediation/drain-decision.ts';
+import { DrainStore } from '../lib/remediation/drain-store.ts';
+import { guard } from '../lib/remediation/guard.ts';
+import { readSituation, type Situation } from '../lib/remediation/situation.ts';
+import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-state.ts';
+import type { ActingPorts } from './shared/ports.ts';
+import { taskHandler } from './shared/task.ts';
+
+/** Well within the function's timeout, so that a pass always ends by itself. */
+const longestPassMs = 30_000;
+
+/** DrainNode: one pass of evictions, each batch on facts read right before it. */
+export function makeHandler(ports: ActingPorts) {
+  return taskHandler('DrainNode', ports.log, async ({ state, execution }): Promise<DrainResult> => {
+    const client = await ports.clients.connect(state.cluster);
+    const first = await readSituation(ports, client, state);
+    const { config } = first;
+    const started = ports.clock.now();
+    const store = new DrainStore(ports.table);
+    const memory = await store.load(state.cluster, state.nodeUid);
+    const options = {
+      config: config.drain,
+      clock: ports.clock,
+      approved: state.answer?.decision === 'retry',
+    };
+
+    // The first batch goes on the facts just read; every further one on new facts.
+    let fresh: Situation | undefined = first;
+    const stillAllowed = async (): Promise<GuardRefusal | undefined> => {
+      const situation = fresh ?? (await readSituation(ports, client, state));
+      fresh = undefined;
+      return refusalOf(situation, state, execution);
+    };
+
+    const pass = async (): Promise<DrainProgress> => {
+      const refusal = refusalOf(first, state, execution);
+      if (refusal !== undefined) return { kind: 'refused', evicted: 0, refusal };
+      const read = await readDrainPlan(client, state, options);
+      if (read.kind !== 'plan') return read;
+      // Kept before anything is evicted: a pass that dies must not forget whose pods it took.
+      await store.save(state.cluster, state.nodeUid, { ...memory, owners: read.plan.owners });
+      return drainPass(client, read.plan, {
+        ...options,
+        pollSeconds: Math.min(15, config.timings.poll),
+        stillAllowed,
+        stopAt: started + longestPassMs,
+        previous: memory.blockers,
+      });
+    };
+    const progress = await pass();
+    await store.save(state.cluster, state.nodeUid, {
+      blockers: progress.kind === 'draining' ? progress.blockers : [],
+      owners: [],
+    });
+    return decideDrain(progress, state, config.timings, ports.clock.now());
+  });
+}
+
+function refusalOf(
+  situation: Situation,
+  state: WorkflowState,
+  execution: string,
+): GuardRefusal | undefined {
+  const guarded = guard(situation, state, execution);
+  return guarded.kind === 'go' ? undefined : { code: guarded.code, message: guarded.message };
+}

@@ -1,0 +1,70 @@
+import { requirementOf } from '../lib/config/required.ts';
+import { shouldRun } from '../lib/gap/eligibility.ts';
+import { guard } from '../lib/remediation/guard.ts';
+import { chooseTaint, isolateNode } from '../lib/remediation/isolation.ts';
+import { readSituation } from '../lib/remediation/situation.ts';
+import type { IsolationResult } from '../lib/remediation/workflow-state.ts';
+import { markFields } from './shared/mark.ts';
+import type { ActingPorts } from './shared/ports.ts';
+import { taskHandler } from './shared/task.ts';
+
+/**
+ * IsolateNode: cordons, and taints at once only if every required DaemonSet tolerates the taint,
+ * because otherwise the taint itself would keep the gap from healing.
+ */
+export function makeHandler(ports: ActingPorts) {
+  return taskHandler(
+    'IsolateNode',
+    ports.log,
+    async ({ state, execution }): Promise<IsolationResult> => {
+      const client = await ports.clients.connect(state.cluster);
+      const situation = await readSituation(ports, client, state);
+      const { config, facts, node } = situation;
+      const answer = (
+        next: IsolationResult['next'],
+        code: string,
+        message: string,
+        tainted = false,
+      ): IsolationResult => ({
+        next,
+        code,
+        message,
+        at: ports.clock.now(),
+        tainted,
+        waitSeconds: config.timings.poll,
+      });
+      const guarded = guard(situation, state, execution);
+      if (guarded.kind !== 'go' || node === undefined) {
+        const { code, message } =
+          guarded.kind === 'go' ? { code: 'node-gone', message: 'the node is gone' } : guarded;
+        return answer('release', code, message);
+      }
+      const required = facts.daemonSets.filter(
+        (daemonSet) =>
+          requirementOf(config, daemonSet) !== undefined && shouldRun(node, daemonSet).run,
+      );
+      const { taint, reason } = chooseTaint(required);
+      const outcome = await isolateNode(client, {
+        node: state.node,
+        nodeUid: state.nodeUid,
+        taint,
+        mark: markFields(ports, state, execution),
+      });
+      switch (outcome.kind) {
+        case 'isolated':
+          return answer(
+            'isolated',
+            'isolated',
+            `${outcome.mark.cordoned ? 'cordoned' : 'was cordoned by someone else'}, ${taint ? 'tainted' : 'not tainted yet'}: ${reason}`,
+            outcome.mark.tainted,
+          );
+        case 'vetoed':
+          return answer('release', outcome.veto.code, outcome.veto.message);
+        case 'node-gone':
+          return answer('release', 'node-gone', `there is no node ${state.node} any more`);
+        case 'node-recreated':
+          return answer('release', 'node-recreated', `another node is called ${state.node} now`);
+      }
+    },
+  );
+}

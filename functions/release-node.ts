@@ -1,0 +1,36 @@
+import { releaseNode } from '../lib/remediation/isolation.ts';
+import type { ReleaseResult } from '../lib/remediation/workflow-state.ts';
+import type { Ports } from './shared/ports.ts';
+import { taskHandler } from './shared/task.ts';
+
+/**
+ * ReleaseNode: undoes exactly what the mark on the node says was done. Neither breaker nor pause
+ * nor mode stands in its way.
+ */
+export function makeHandler(ports: Pick<Ports, 'clients' | 'installation' | 'log'>) {
+  return taskHandler('ReleaseNode', ports.log, async ({ state }): Promise<ReleaseResult> => {
+    const client = await ports.clients.connect(state.cluster);
+    const outcome = await releaseNode(client, {
+      node: state.node,
+      nodeUid: state.nodeUid,
+      installation: ports.installation,
+    });
+    switch (outcome.kind) {
+      case 'released': {
+        const done = [
+          ...(outcome.uncordoned ? ['uncordoned'] : []),
+          ...(outcome.untainted ? ['untainted'] : []),
+        ];
+        return {
+          code: 'released',
+          message: done.length === 0 ? 'nothing to undo' : done.join(' and '),
+        };
+      }
+      case 'refused':
+        return { code: 'left-alone', message: outcome.refusal.message };
+      case 'node-gone':
+      case 'node-recreated':
+        return { code: outcome.kind, message: 'nothing to undo' };
+    }
+  });
+}

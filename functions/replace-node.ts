@@ -1,0 +1,90 @@
+import { DrainStore } from '../lib/remediation/drain-store.ts';
+import { guard } from '../lib/remediation/guard.ts';
+import { irreplaceable, methodFor } from '../lib/remediation/replaceable.ts';
+import { nodeKindOf, replaceNode } from '../lib/remediation/replacement.ts';
+import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
+import { readSituation } from '../lib/remediation/situation.ts';
+import type { ReplacementResult } from '../lib/remediation/workflow-state.ts';
+import { Slots } from '../lib/safety/slots.ts';
+import type { ActingPorts } from './shared/ports.ts';
+import { taskHandler } from './shared/task.ts';
+
+/**
+ * ReplaceNode, the point of no return: every guard is read again, then one conditional commit,
+ * then the one call.
+ *
+ * Between commit and call nothing is awaited but the record of what verification will need, which
+ * is written first. A retry after a lost answer commits again as the same owner (the same as once)
+ * and deletes a claim that is on its way out already (the same as once).
+ */
+export function makeHandler(ports: ActingPorts) {
+  return taskHandler(
+    'ReplaceNode',
+    ports.log,
+    async ({ state, execution }): Promise<ReplacementResult> => {
+      const client = await ports.clients.connect(state.cluster);
+      const situation = await readSituation(ports, client, state);
+      const { node, claim, config, place } = situation;
+      const at = ports.clock.now();
+      const answer = (
+        next: ReplacementResult['next'],
+        code: string,
+        message: string,
+        claimName = '',
+      ): ReplacementResult => ({ next, code, message, at, claim: claimName });
+
+      const guarded = guard(situation, state, execution);
+      if (guarded.kind !== 'go') return answer('release', guarded.code, guarded.message);
+      if (guarded.act.reach !== 'replace') {
+        return answer('release', 'ceiling-isolate', 'the configuration no longer allows more');
+      }
+      const obstacle = irreplaceable(node, claim, config.replacement);
+      if (obstacle !== null || node === undefined || claim.kind !== 'found') {
+        const { code, message } = obstacle ?? { code: 'no-claim', message: 'no NodeClaim found' };
+        return answer('stay-isolated', code, message);
+      }
+
+      const { cluster, nodeUid } = state;
+      const { name, uid } = claim.claim.metadata;
+      const { owners } = await new DrainStore(ports.table).load(cluster, nodeUid);
+      const pool = node.metadata.labels?.['karpenter.sh/nodepool'];
+      await new ReplacementStore(ports.table).save(cluster, {
+        node: state.node,
+        nodeUid,
+        claim: { name, uid },
+        ...(pool === undefined ? {} : { pool }),
+        committedAt: at,
+        since: state.drain?.startedAt ?? at,
+        daemonSets: guarded.act.gaps.map((gap) => gap.daemonSet),
+        owners,
+      });
+      const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
+      const commit = await slots.commit({ cluster, nodeUid, execution, fence: guarded.fence });
+      if (commit.kind === 'refused') return answer('release', commit.code, commit.message);
+
+      const method = methodFor(nodeKindOf(node, claim.claim), config.replacement);
+      const outcome = await replaceNode(client, { node, claim: claim.claim, method });
+      ports.log.info('replacement called', {
+        cluster,
+        node: state.node,
+        nodeUid,
+        outcome,
+        ...place,
+      });
+      switch (outcome.kind) {
+        case 'requested':
+        case 'gone':
+          return answer(
+            'requested',
+            'replacement-requested',
+            `NodeClaim ${outcome.claim} ${outcome.kind === 'gone' ? 'is gone' : 'is being deleted'}`,
+            outcome.claim,
+          );
+        case 'notify':
+          return answer('stay-isolated', outcome.code, outcome.reason);
+        case 'refused':
+          return answer('release', outcome.code, outcome.message);
+      }
+    },
+  );
+}

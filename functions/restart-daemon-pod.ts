@@ -1,0 +1,33 @@
+import { guard } from '../lib/remediation/guard.ts';
+import { readSituation } from '../lib/remediation/situation.ts';
+import type { RestartResult } from '../lib/remediation/workflow-state.ts';
+import type { ActingPorts } from './shared/ports.ts';
+import { taskHandler } from './shared/task.ts';
+
+/**
+ * RestartDaemonPod: evicts the pod of the gap once, so that its controller makes a new one. By
+ * eviction, never by delete: a budget that forbids it is respected and said.
+ */
+export function makeHandler(ports: ActingPorts) {
+  return taskHandler(
+    'RestartDaemonPod',
+    ports.log,
+    async ({ state, execution }): Promise<RestartResult> => {
+      const client = await ports.clients.connect(state.cluster);
+      const situation = await readSituation(ports, client, state);
+      const at = ports.clock.now();
+      const guarded = guard(situation, state, execution);
+      if (guarded.kind !== 'go') return { code: guarded.code, message: guarded.message, at };
+      const { pod, daemonSet } = guarded.act.primary;
+      if (pod === undefined) {
+        return { code: 'no-pod', message: `no pod of ${daemonSet} is there to restart`, at };
+      }
+      const outcome = await client.evictPod(pod);
+      return {
+        code: `restart-${outcome.kind}`,
+        message: `${pod.namespace}/${pod.name}: ${'message' in outcome ? outcome.message : outcome.kind}`,
+        at,
+      };
+    },
+  );
+}

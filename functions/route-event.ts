@@ -1,0 +1,93 @@
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { clusterArn } from '../lib/config/cluster-arn.ts';
+import { busEventSchema, type Route, routeOf } from '../lib/remediation/route.ts';
+import { Episodes, executionName } from '../lib/safety/episodes.ts';
+import { LeavingStore } from '../lib/safety/leaving.ts';
+import type { Ports } from './shared/ports.ts';
+import { parseEvent } from './shared/task.ts';
+
+export interface ScanStarter {
+  /** Makes a scan of that cluster run now, without waiting for it. */
+  startScan(cluster: string): Promise<void>;
+}
+
+export type RouterPorts = Pick<
+  Ports,
+  'clock' | 'config' | 'table' | 'workflow' | 'metrics' | 'log' | 'installation'
+> &
+  ScanStarter;
+
+/**
+ * The one router: takes the attempt number by a conditional write and starts the execution under a
+ * deterministic name, so that five events for one node start one execution.
+ */
+export function makeHandler(ports: RouterPorts) {
+  const processor = new BatchProcessor(EventType.SQS);
+  return async (event: SQSEvent): Promise<SQSBatchResponse> =>
+    processPartialResponse(event, (record: SQSRecord) => routeRecord(ports, record), processor, {
+      throwOnFullBatchFailure: false,
+    });
+}
+
+async function routeRecord(ports: RouterPorts, record: SQSRecord): Promise<void> {
+  try {
+    const event = parseEvent(busEventSchema, JSON.parse(record.body));
+    const route = routeOf(event, ports.clock.now());
+    const result = await follow(ports, route);
+    ports.metrics.count('Routed', 1, { route: route.kind });
+    ports.log.info('routed', { event: event.id, type: event['detail-type'], route, result });
+  } catch (error) {
+    ports.log.error('an event could not be routed', { message: record.messageId, error });
+    throw error;
+  }
+}
+
+async function follow(ports: RouterPorts, route: Route): Promise<string> {
+  switch (route.kind) {
+    case 'drop':
+      return route.why;
+    case 'leaving':
+      await new LeavingStore(ports.table, ports.clock).mark(route.instanceId, route.reason);
+      return 'marked as leaving';
+    case 'rescan': {
+      const { config } = await ports.config();
+      const names = config.clusters.map(({ name }) => name);
+      const wanted = route.cluster === undefined ? names : names.filter((n) => n === route.cluster);
+      for (const name of wanted) await ports.startScan(name);
+      return `${wanted.length} scans started`;
+    }
+    case 'attempt':
+      return startAttempt(ports, route);
+  }
+}
+
+/** Starts, or starts again, the attempt that is due. The execution's name makes it happen once. */
+export async function startAttempt(
+  ports: Pick<RouterPorts, 'clock' | 'config' | 'table' | 'workflow' | 'installation'>,
+  target: { cluster: string; node: string; nodeUid: string; byPerson: boolean },
+): Promise<string> {
+  const { config } = await ports.config();
+  const cluster = config.clusters.find(({ name }) => name === target.cluster);
+  if (cluster === undefined) return 'a cluster that is not configured';
+  const { node, nodeUid, byPerson } = target;
+  const episodes = new Episodes(ports.table, ports.clock);
+  const taken = await episodes.take({ cluster: cluster.name, node, nodeUid }, { byPerson });
+  if (taken.kind === 'not-due') return `not due before ${new Date(taken.at).toISOString()}`;
+  const { episode, attempt } = taken;
+  const name = executionName({
+    cluster: cluster.name,
+    clusterArn: clusterArn(cluster, ports.installation),
+    nodeUid,
+    episode,
+    attempt,
+  });
+  const started = await ports.workflow.start(cluster.name, name, {
+    cluster: cluster.name,
+    node,
+    nodeUid,
+    episode,
+    attempt,
+  });
+  return `${started} ${name}`;
+}

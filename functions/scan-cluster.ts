@@ -1,0 +1,220 @@
+import { z } from 'zod';
+import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
+import { GapRecordStore } from '../lib/gap/record-store.ts';
+import { nextRecords } from '../lib/gap/records.ts';
+import type { ClusterReader } from '../lib/ports.ts';
+import { actionableGaps, type GapVerdict } from '../lib/remediation/actionable.ts';
+import { finishCommitted } from '../lib/remediation/finish-committed.ts';
+import { gapFound } from '../lib/remediation/route.ts';
+import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
+import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
+import { breakerNotice } from '../lib/report/breaker-notice.ts';
+import { Alerts } from '../lib/safety/alerts.ts';
+import {
+  type BreakerState,
+  breakerTransitions,
+  nextBreakerStates,
+  saveBreakerStates,
+} from '../lib/safety/breaker.ts';
+import { type Episode, Episodes } from '../lib/safety/episodes.ts';
+import { leavingReason } from '../lib/safety/leaving.ts';
+import { ScanStore } from '../lib/safety/scan-store.ts';
+import { Slots } from '../lib/safety/slots.ts';
+import type { JudgingPorts, Ports } from './shared/ports.ts';
+import { parseEvent } from './shared/task.ts';
+
+type ScanPorts = JudgingPorts & Pick<Ports, 'workflow' | 'notifier' | 'publisher' | 'metrics'>;
+
+const scanSchema = z.object({ cluster: z.string().min(1) });
+
+export interface ScanResult {
+  cluster: string;
+  nodes: number;
+  gaps: number;
+  actionable: number;
+  unknown: number;
+  attempts: number;
+}
+
+/**
+ * scan-cluster, the primary detector: reads a cluster once, keeps what must outlive the scan (gap
+ * records, breaker states), gives back what dead executions left, and asks the router for attempts.
+ * It never changes the cluster.
+ */
+export function makeHandler(ports: ScanPorts) {
+  return async (event: unknown): Promise<ScanResult> => {
+    const { cluster } = parseEvent(scanSchema, event);
+    const reader = await ports.readers.connect(cluster);
+    const reading = await readCluster(ports, reader, cluster);
+    await keepRecords(ports, reading);
+    const breakers = await keepBreakers(ports, reading);
+    await freeDead(ports, reader, reading);
+
+    const slots = await new Slots(ports.table, ports.clock, reading.config.breaker, ports).list(
+      cluster,
+    );
+    const verdicts = actionableGaps(reading.detection, reading.facts, reading.config, reading.now, {
+      installation: ports.installation,
+      breakerStates: breakers,
+      inWork: slots,
+      leavingReason: (node) => leavingReason(reading.leaving, node),
+    });
+    const plan = planScan({
+      cluster,
+      verdicts,
+      nodes: reading.facts.nodes,
+      inWork: new Set(slots.map((slot) => slot.nodeUid)),
+      installation: ports.installation,
+    });
+    await tell(ports, reading, plan);
+    await ports.publisher.publish(
+      plan.attempts.map(({ node, nodeUid, why }) => ({
+        detailType: gapFound,
+        detail: { cluster, node, nodeUid, why },
+      })),
+    );
+    await keepEpisodes(ports, reading, new Set(slots.map((slot) => slot.nodeUid)));
+    return summarise(ports, reading, verdicts, plan);
+  };
+}
+
+async function keepRecords(ports: ScanPorts, reading: ClusterReading): Promise<void> {
+  const { config, records, detection, facts, now } = reading;
+  const next = nextRecords(records, detection, now, { holdUpMs: config.timings.holdUp * 1000 });
+  await new GapRecordStore(ports.table).save(facts.cluster, next);
+}
+
+async function keepBreakers(ports: ScanPorts, reading: ClusterReading): Promise<BreakerState[]> {
+  const { breakers, counts, config, facts, now } = reading;
+  const next = nextBreakerStates(breakers, counts, now, config.breaker.coolDown * 1000);
+  await saveBreakerStates(ports.table, facts.cluster, breakers, next);
+  const { opened, closed } = breakerTransitions(breakers, next);
+  for (const state of opened) {
+    await ports.notifier.notify(breakerNotice(facts.cluster, 'opened', state));
+  }
+  for (const state of closed) {
+    await ports.notifier.notify(breakerNotice(facts.cluster, 'closed', state));
+  }
+  return next;
+}
+
+async function freeDead(
+  ports: ScanPorts,
+  reader: ClusterReader,
+  reading: ClusterReading,
+): Promise<void> {
+  const { cluster } = reading.facts;
+  const slots = new Slots(ports.table, ports.clock, reading.config.breaker, ports);
+  const dead = await slots.freeDeadSlots(
+    cluster,
+    (execution) => ports.workflow.status(execution),
+    reading.now,
+    longestFunctionTimeoutSeconds * 1000,
+  );
+  const episodes = new Episodes(ports.table, ports.clock);
+  for (const slot of dead.freed) {
+    await episodes.recordOutcome(slot, {
+      code: 'execution-lost',
+      message: 'the execution ended and left its slot behind',
+      nextAttemptAt: reading.now,
+    });
+  }
+  for (const slot of dead.committed) {
+    const finished = await finishCommitted(ports.table, reader, reading, slot);
+    if (finished.kind === 'waiting') continue;
+    await slots.release(slot);
+    await episodes.recordOutcome(slot, {
+      code: finished.code,
+      message: finished.message,
+      nextAttemptAt: reading.now,
+    });
+    await ports.notifier.notify({
+      kind: 'report',
+      cluster,
+      node: slot.node,
+      episode: slot.episode,
+      subject: `nodegap: ${slot.node} in ${cluster}: ${finished.code}`.slice(0, 100),
+      body: `${finished.message}\nIts execution died after the commit; the scan verified it.`,
+    });
+  }
+  if (dead.freed.length + dead.committed.length + dead.ghosts.length + dead.unknown.length > 0) {
+    ports.log.warn('slots of dead executions', { cluster, ...dead });
+  }
+}
+
+async function tell(ports: ScanPorts, reading: ClusterReading, plan: ScanPlan): Promise<void> {
+  const { cluster } = reading.facts;
+  const alerts = new Alerts(ports.table, ports.clock);
+  for (const { key, notice } of plan.alerts) {
+    if (await alerts.claim(cluster, key)) await ports.notifier.notify(notice);
+  }
+  await alerts.keepOnly(cluster, new Set(plan.alerts.map(({ key }) => key)));
+}
+
+/** An attempt that never reached its first state is given up after this long. */
+const neverStartedMs = 15 * 60_000;
+
+/**
+ * An episode ends when its node has had no fault for hold-up, or is no more. An attempt whose
+ * execution ended without a report is closed first, since nothing follows a running one.
+ */
+async function keepEpisodes(
+  ports: ScanPorts,
+  reading: ClusterReading,
+  inWork: ReadonlySet<string>,
+): Promise<void> {
+  const { cluster, nodes } = reading.facts;
+  const episodes = new Episodes(ports.table, ports.clock);
+  const troubled = new Set(reading.detection.gaps.map((gap) => gap.nodeUid));
+  const present = new Set(nodes.map((node) => node.metadata.uid));
+  const doubtful = new Set(reading.detection.unknown.map((entry) => entry.node));
+  for (const episode of await episodes.list(cluster)) {
+    const { nodeUid } = episode;
+    if (episode.state !== 'open' || inWork.has(nodeUid)) continue;
+    if (episode.attemptState === 'running' && (await isLost(ports, episode, reading.now))) {
+      await episodes.recordOutcome(episode, {
+        code: 'execution-lost',
+        message: 'the execution ended without a report, or never began',
+        nextAttemptAt: reading.now,
+      });
+    }
+    if (!present.has(nodeUid)) {
+      await episodes.close(cluster, nodeUid);
+    } else if (troubled.has(nodeUid)) {
+      await episodes.noteFault(cluster, nodeUid);
+    } else if (!doubtful.has(episode.node)) {
+      const since = await episodes.noteHealthy(cluster, nodeUid);
+      const lasts =
+        since !== undefined && reading.now - since >= reading.config.timings.holdUp * 1000;
+      if (lasts) await episodes.close(cluster, nodeUid);
+    }
+  }
+}
+
+async function isLost(ports: ScanPorts, episode: Episode, now: number): Promise<boolean> {
+  if (episode.execution === undefined) return now - episode.takenAt > neverStartedMs;
+  const status = await ports.workflow.status(episode.execution);
+  return status.kind === 'ended' && now - status.endedAt > longestFunctionTimeoutSeconds * 1000;
+}
+
+async function summarise(
+  ports: ScanPorts,
+  reading: ClusterReading,
+  verdicts: GapVerdict[],
+  plan: ScanPlan,
+): Promise<ScanResult> {
+  const { detection, facts } = reading;
+  const result: ScanResult = {
+    cluster: facts.cluster,
+    nodes: detection.nodes,
+    gaps: detection.gaps.length,
+    actionable: verdicts.filter(({ kind }) => kind === 'actionable').length,
+    unknown: detection.unknown.length,
+    attempts: plan.attempts.length,
+  };
+  await new ScanStore(ports.table).save({ ...result, at: reading.now });
+  ports.metrics.count('Gaps', result.gaps, { cluster: result.cluster });
+  ports.metrics.count('Unknown', result.unknown, { cluster: result.cluster });
+  ports.log.info('scanned', { ...result, took: ports.clock.now() - facts.readAt });
+  return result;
+}

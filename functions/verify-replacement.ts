@@ -1,0 +1,89 @@
+import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
+import { readCluster } from '../lib/remediation/situation.ts';
+import { judgeReplacement } from '../lib/remediation/verification.ts';
+import type { VerificationResult } from '../lib/remediation/workflow-state.ts';
+import { Replacements } from '../lib/safety/replacements.ts';
+import type { JudgingPorts } from './shared/ports.ts';
+import { taskHandler } from './shared/task.ts';
+
+/**
+ * VerifyReplacement: the claim gone, nothing left pending, and the new nodes' required DaemonSets
+ * Ready. Bounded by the configured time from the commit on.
+ */
+export function makeHandler(ports: JudgingPorts) {
+  return taskHandler(
+    'VerifyReplacement',
+    ports.log,
+    async ({ state, execution }): Promise<VerificationResult> => {
+      const { cluster, nodeUid } = state;
+      const reader = await ports.readers.connect(cluster);
+      const { config, facts, detection, now } = await readCluster(ports, reader, cluster);
+      const unscheduledPods = await reader.listUnscheduledPods();
+      const polls = (state.verification?.polls ?? 0) + 1;
+      const answer = (
+        next: VerificationResult['next'],
+        code: string,
+        message: string,
+        extra: Partial<VerificationResult> = {},
+      ): VerificationResult => ({
+        next,
+        code,
+        message,
+        polls,
+        waitSeconds: Math.min(30, config.timings.poll),
+        quietSince: 0,
+        newNode: '',
+        ...extra,
+      });
+      const before = await new ReplacementStore(ports.table).load(cluster, nodeUid);
+      if (before === undefined) {
+        return answer('timed-out', 'verification-lost', 'nothing is remembered of the commit');
+      }
+      const quietSince = state.verification?.quietSince;
+      const verdict = judgeReplacement({
+        before,
+        facts,
+        detection,
+        unscheduledPods,
+        now,
+        deadline: before.committedAt + config.timings.verification * 1000,
+        ...(quietSince ? { quietSince } : {}),
+      });
+      const record = async (result: 'good' | 'bad') => {
+        if (before.pool === undefined) return;
+        const replacements = new Replacements(ports.table);
+        await replacements.record({ cluster, pool: before.pool, execution, verdict: result });
+      };
+      switch (verdict.kind) {
+        case 'waiting':
+          return answer('wait', `awaiting-${verdict.what}`, verdict.message, {
+            quietSince: verdict.quietSince ?? 0,
+          });
+        case 'replaced':
+          await record('good');
+          return answer(
+            'verified',
+            'replaced',
+            verdict.newNode === undefined
+              ? `${state.node} is gone and the other nodes had room for its pods`
+              : `${state.node} is gone; ${verdict.newNode} took its place with every required DaemonSet Ready`,
+            { newNode: verdict.newNode ?? '' },
+          );
+        case 'not-needed':
+          return answer('verified', 'replaced', 'nothing was deleted, so nothing is to verify');
+        case 'bad-replacement': {
+          await record('bad');
+          const [gap] = verdict.gaps;
+          return answer(
+            'bad',
+            'bad-replacement',
+            `the replacement ${gap?.node ?? ''} shows the same gap: ${gap?.daemonSet ?? ''} ${gap?.cause ?? ''}`,
+            { newNode: gap?.node ?? '' },
+          );
+        }
+        case 'timed-out':
+          return answer('timed-out', 'verification-timed-out', verdict.message);
+      }
+    },
+  );
+}

@@ -1,0 +1,15 @@
+import type { ClusterConfig } from './model.ts';
+
+/**
+ * The ARN of a configured cluster. `installation` is `account/region/stack`, whose account holds
+ * for a cluster that names none.
+ */
+export function clusterArn(cluster: ClusterConfig, installation: string): string {
+  const account = cluster.account ?? installation.split('/')[0] ?? '';
+  const partition = cluster.region.startsWith('cn-')
+    ? 'aws-cn'
+    : cluster.region.startsWith('us-gov-')
+      ? 'aws-us-gov'
+      : 'aws';
+  return `arn:${partition}:eks:${cluster.region}:${account}:cluster/${cluster.name}`;
+}

@@ -1,0 +1,115 @@
+/**
+ * What one event means. An event is a hint: it starts an attempt only when the scan or a person
+ * asked for one, and every attempt reads its facts anew. Other events make a scan run at once, or
+ * keep nodegap off an instance that is going away.
+ */
+import { z } from 'zod';
+import { parseTime } from '../clock.ts';
+
+export const gapFound = 'Node Gap Found';
+export const nodeRequested = 'Node Requested';
+
+export type Route =
+  | { kind: 'attempt'; cluster: string; node: string; nodeUid: string; byPerson: boolean }
+  | { kind: 'leaving'; instanceId: string; reason: string }
+  /** Without a cluster: all of them. */
+  | { kind: 'rescan'; cluster?: string }
+  | { kind: 'drop'; why: string };
+
+/** An EventBridge event as SQS carries it. */
+export const busEventSchema = z.object({
+  id: z.string(),
+  source: z.string(),
+  'detail-type': z.string(),
+  time: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+});
+export type IncomingEvent = z.infer<typeof busEventSchema>;
+
+const nodeDetail = z.object({
+  cluster: z.string().min(1),
+  node: z.string().min(1),
+  nodeUid: z.string().min(1),
+});
+const instanceDetail = z.object({ 'instance-id': z.string().min(1), state: z.string().optional() });
+const lifecycleDetail = z.object({
+  EC2InstanceId: z.string().min(1),
+  Destination: z.string().optional(),
+});
+const addonDetail = z.object({ clusterName: z.string().min(1) });
+const forwardedDetail = z.object({ cluster: z.string().min(1) });
+
+/** Older facts say nothing of now; the next scan knows better. */
+const staleAfterMs = 15 * 60_000;
+
+/** Decides what to do about an event. `now` is epoch ms. */
+export function routeOf(event: IncomingEvent, now: number): Route {
+  const leaving = leavingRoute(event);
+  if (leaving !== undefined) return leaving;
+  const at = parseTime(event.time);
+  if (at === undefined || now - at > staleAfterMs) {
+    return { kind: 'drop', why: `stale: from ${event.time}` };
+  }
+  const { detail } = event;
+  switch (`${event.source}/${event['detail-type']}`) {
+    case `nodegap/${gapFound}`:
+      return attempt(detail, false);
+    case `nodegap/${nodeRequested}`:
+      return attempt(detail, true);
+    case 'aws.eks/EKS Addon Health Degraded':
+    case 'aws.eks/EKS Addon Health Restored': {
+      const parsed = addonDetail.safeParse(detail);
+      return parsed.success ? { kind: 'rescan', cluster: parsed.data.clusterName } : broken();
+    }
+    case 'nodegap.forwarder/Node Unhealthy': {
+      const parsed = forwardedDetail.safeParse(detail);
+      return parsed.success ? { kind: 'rescan', cluster: parsed.data.cluster } : broken();
+    }
+    case 'aws.health/AWS Health Event':
+    case 'aws.ec2/EC2 Instance Rebalance Recommendation':
+      return { kind: 'rescan' };
+    default:
+      return { kind: 'drop', why: `nobody asked for ${event.source} ${event['detail-type']}` };
+  }
+}
+
+function attempt(detail: Record<string, unknown>, byPerson: boolean): Route {
+  const parsed = nodeDetail.safeParse(detail);
+  return parsed.success ? { kind: 'attempt', ...parsed.data, byPerson } : broken();
+}
+
+function broken(): Route {
+  return { kind: 'drop', why: 'its detail is not what this event promises' };
+}
+
+/** Instances going away are worth knowing also when the event is late. */
+function leavingRoute(event: IncomingEvent): Route | undefined {
+  const { detail } = event;
+  switch (`${event.source}/${event['detail-type']}`) {
+    case 'aws.ec2/EC2 Instance State-change Notification': {
+      const parsed = instanceDetail.safeParse(detail);
+      if (!parsed.success) return broken();
+      const { state = 'unknown' } = parsed.data;
+      return ['stopping', 'stopped', 'shutting-down', 'terminated'].includes(state)
+        ? leave(parsed.data['instance-id'], `EC2 says ${state}`)
+        : { kind: 'drop', why: `instance is ${state}` };
+    }
+    case 'aws.ec2/EC2 Spot Instance Interruption Warning': {
+      const parsed = instanceDetail.safeParse(detail);
+      return parsed.success ? leave(parsed.data['instance-id'], 'Spot interruption') : broken();
+    }
+    case 'aws.autoscaling/EC2 Instance-terminate Lifecycle Action': {
+      const parsed = lifecycleDetail.safeParse(detail);
+      if (!parsed.success) return broken();
+      return parsed.data.Destination === 'WarmPool'
+        ? { kind: 'drop', why: 'goes back to the warm pool' }
+        : leave(parsed.data.EC2InstanceId, 'Auto Scaling terminates it');
+    }
+    default:
+      return undefined;
+  }
+}
+
+function leave(instanceId: string, reason: string): Route {
+  return { kind: 'leaving', instanceId, reason };
+}

@@ -1,0 +1,203 @@
+/**
+ * Everything that a judgement about one node rests on, read afresh in one go.
+ *
+ * Gotcha: what is read here may be acted on in the same invocation only. Nothing of it is passed
+ * between states, so a redrive, a retry or an answer after hours judges on new facts.
+ */
+import type { Clock } from '../clock.ts';
+import type { ClusterConfig, Config, LoadedConfig } from '../config/model.ts';
+import { detectionPolicyOf } from '../config/required.ts';
+import { detect } from '../gap/detect.ts';
+import {
+  type Cause,
+  type ClusterFacts,
+  causes,
+  type Detection,
+  type GapRecord,
+} from '../gap/model.ts';
+import { poolOf, zoneOf } from '../gap/node-kinds.ts';
+import { GapRecordStore } from '../gap/record-store.ts';
+import { recordKey } from '../gap/records.ts';
+import { readFactsWithEvents } from '../kubernetes/facts.ts';
+import type { Node } from '../kubernetes/objects.ts';
+import type { ClusterReader, StateTable } from '../ports.ts';
+import {
+  type BreakerState,
+  countsFor,
+  judgeBreaker,
+  loadBreakerStates,
+  type ScopeCount,
+} from '../safety/breaker.ts';
+import { type ClusterHolds, Holds } from '../safety/holds.ts';
+import { type LeavingReasons, LeavingStore, leavingReason } from '../safety/leaving.ts';
+import { type MarkReading, readMark } from '../safety/ownership.ts';
+import { type Slot, Slots } from '../safety/slots.ts';
+import { vetoOf } from '../safety/vetoes.ts';
+import { scopeCountsOf } from './actionable.ts';
+import { type Judgement, judge, type Objection, type Remembered } from './judge.ts';
+import { type ClaimMatch, claimOf } from './replacement.ts';
+import type { WorkflowState } from './workflow-state.ts';
+
+export interface SituationPorts {
+  clock: Clock;
+  installation: string;
+  config(): Promise<LoadedConfig>;
+  table: StateTable;
+  random(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+/** One complete read of a cluster with what the state table knows of it, and what it shows. */
+export interface ClusterReading {
+  loaded: LoadedConfig;
+  config: Config;
+  /** Undefined when the configuration no longer names the cluster. */
+  cluster: ClusterConfig | undefined;
+  facts: ClusterFacts;
+  detection: Detection;
+  records: GapRecord[];
+  /** Counts of all scopes of the cluster. */
+  counts: ScopeCount[];
+  slots: Slot[];
+  breakers: BreakerState[];
+  holds: ClusterHolds;
+  /** Why nodes are on their way out, by instance id. */
+  leaving: LeavingReasons;
+  /** Epoch ms at which all of it was judged. */
+  now: number;
+}
+
+/**
+ * Reads a cluster and what is remembered of it.
+ * @throws KubernetesError when the cluster could not be read completely.
+ */
+export async function readCluster(
+  ports: SituationPorts,
+  reader: ClusterReader,
+  cluster: string,
+): Promise<ClusterReading> {
+  const loaded = await ports.config();
+  const { config } = loaded;
+  const [facts, records, slots, breakers, holds, leaving] = await Promise.all([
+    readFactsWithEvents(reader, cluster, ports.clock),
+    new GapRecordStore(ports.table).load(cluster),
+    new Slots(ports.table, ports.clock, config.breaker, ports).list(cluster),
+    loadBreakerStates(ports.table, cluster),
+    new Holds(ports.table, ports.clock).list(cluster),
+    new LeavingStore(ports.table, ports.clock).load(),
+  ]);
+  const now = ports.clock.now();
+  const detection = detect(
+    facts,
+    detectionPolicyOf(config, { allDaemonSets: false }),
+    now,
+    new Map(records.map((record) => [recordKey(record), record])),
+  );
+  return {
+    loaded,
+    config,
+    cluster: config.clusters.find(({ name }) => name === cluster),
+    facts,
+    detection,
+    records,
+    counts: scopeCountsOf(detection, facts, config, slots),
+    slots,
+    breakers,
+    holds,
+    leaving,
+    now,
+  };
+}
+
+/** A reading of a cluster, judged for one node of it. */
+export interface Situation extends ClusterReading {
+  /** The node of that name, whatever its uid. */
+  node: Node | undefined;
+  claim: ClaimMatch;
+  mark: MarkReading;
+  /** Pool and zone of the node, as far as it has them. */
+  place: { pool?: string; zone?: string };
+  judgement: Judgement;
+}
+
+/**
+ * Reads a cluster and judges one node of it.
+ * @throws KubernetesError when the cluster could not be read completely: reading failed is not a
+ * gap, and leads to no action.
+ */
+export async function readSituation(
+  ports: SituationPorts,
+  reader: ClusterReader,
+  state: WorkflowState,
+): Promise<Situation> {
+  const reading = await readCluster(ports, reader, state.cluster);
+  const { config, facts, detection, breakers, holds, leaving, now } = reading;
+  const node = facts.nodes.find(({ metadata }) => metadata.name === state.node);
+  const place = node === undefined ? {} : placeOf(node);
+  const claim = claimIn(facts, node);
+  const mark: MarkReading =
+    node === undefined ? { kind: 'none' } : readMark(node, ports.installation);
+  const remembered = rememberedOf(state);
+  const scopes = countsFor(reading.counts, place);
+  const judgement = judge({
+    nodeName: state.node,
+    nodeUid: state.nodeUid,
+    node,
+    cluster: reading.cluster,
+    gaps: detection.gaps,
+    unknown: detection.unknown,
+    veto: vetoIn(facts, node, claim, ports.installation, node && leavingReason(leaving, node)),
+    hold: holds.holdOf(place.pool),
+    breaker: breakerOn(scopes, breakers, now, config.breaker.coolDown * 1000),
+    ...(remembered === undefined ? {} : { remembered }),
+    tainted: mark.kind === 'ours' && mark.mark.tainted,
+  });
+  return { ...reading, node, claim, mark, place, judgement };
+}
+
+function placeOf(node: Node): { pool?: string; zone?: string } {
+  const [pool, zone] = [poolOf(node), zoneOf(node)];
+  return { ...(pool === undefined ? {} : { pool }), ...(zone === undefined ? {} : { zone }) };
+}
+
+function claimIn(facts: ClusterFacts, node: Node | undefined): ClaimMatch {
+  if (node === undefined || !facts.nodeClaims.ok) return { kind: 'none' };
+  return claimOf(node, facts.nodeClaims.items);
+}
+
+/** A pool label says that Karpenter owns the node, so its claim must be readable to know more. */
+function vetoIn(
+  facts: ClusterFacts,
+  node: Node | undefined,
+  claim: ClaimMatch,
+  installation: string,
+  leaving: string | undefined,
+): Objection | undefined {
+  if (node === undefined) return undefined;
+  if (!facts.nodeClaims.ok && node.metadata.labels?.['karpenter.sh/nodepool'] !== undefined) {
+    return { code: 'claims-unreadable', message: facts.nodeClaims.reason };
+  }
+  if (claim.kind === 'inconsistent') return { code: 'claim-mismatch', message: claim.message };
+  const found = claim.kind === 'found' ? claim.claim : undefined;
+  return vetoOf(node, found, {
+    installation,
+    ...(leaving === undefined ? {} : { leaving }),
+  });
+}
+
+function breakerOn(
+  counts: ScopeCount[],
+  states: BreakerState[],
+  now: number,
+  coolDownMs: number,
+): Objection | undefined {
+  const verdict = judgeBreaker(counts, states, now, coolDownMs);
+  return verdict.kind === 'open' ? verdict : undefined;
+}
+
+function rememberedOf(state: WorkflowState): Remembered | undefined {
+  const { confirm } = state;
+  if (confirm === undefined) return undefined;
+  const cause = causes.find((known): known is Cause => known === confirm.cause);
+  return cause === undefined ? undefined : { daemonSets: confirm.daemonSets.split(','), cause };
+}

@@ -1,0 +1,157 @@
+/**
+ * nodegap in one process: the same handlers that Lambda runs, the synthesized machine, a state
+ * table in memory, and an event bus that is a function call. For demo and tests: what it knows
+ * dies with the process.
+ */
+import { makeHandler as acquireSlot } from '../functions/acquire-slot.ts';
+import { makeHandler as answerApproval } from '../functions/answer-approval.ts';
+import { makeHandler as checkRecovery } from '../functions/check-recovery.ts';
+import { makeHandler as confirmGap } from '../functions/confirm-gap.ts';
+import { makeHandler as drainNode } from '../functions/drain-node.ts';
+import { makeHandler as isolateNode } from '../functions/isolate-node.ts';
+import { makeHandler as janitor } from '../functions/janitor.ts';
+import { makeHandler as releaseNode } from '../functions/release-node.ts';
+import { makeHandler as releaseSlot } from '../functions/release-slot.ts';
+import { makeHandler as replaceNode } from '../functions/replace-node.ts';
+import { makeHandler as report } from '../functions/report.ts';
+import { makeHandler as requestApproval } from '../functions/request-approval.ts';
+import { makeHandler as restartDaemonPod } from '../functions/restart-daemon-pod.ts';
+import { startAttempt } from '../functions/route-event.ts';
+import { type ScanResult, makeHandler as scanCluster } from '../functions/scan-cluster.ts';
+import type { Log, Ports } from '../functions/shared/ports.ts';
+import { makeHandler as taintNode } from '../functions/taint-node.ts';
+import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
+import type { LoadedConfig } from '../lib/config/model.ts';
+import type {
+  BusEvent,
+  ClusterReader,
+  Clusters,
+  ClusterWriter,
+  Metrics,
+  Notice,
+  StateTable,
+} from '../lib/ports.ts';
+import type { SleepingClock } from './clock.ts';
+import type { AslDefinition } from './workflow/definition.ts';
+import { LocalWorkflow, type TaskHandler, type WorkflowEvent } from './workflow/runner.ts';
+
+export interface EmbeddedOptions {
+  clock: SleepingClock;
+  config: LoadedConfig;
+  definition: AslDefinition;
+  table: StateTable;
+  clients: Clusters<ClusterReader & ClusterWriter>;
+  random: () => number;
+  newId: () => string;
+  log: Log;
+  /** Every notice that people would get. */
+  onNotice?: (notice: Notice) => void;
+  onWorkflow?: (event: WorkflowEvent) => void;
+  metrics?: Metrics;
+}
+
+export class Embedded {
+  readonly workflow: LocalWorkflow;
+  readonly #ports: Ports;
+  readonly #clock: SleepingClock;
+  readonly #scan: (event: unknown) => Promise<ScanResult>;
+  readonly #answer: (event: unknown) => Promise<Record<string, unknown>>;
+
+  constructor(options: EmbeddedOptions) {
+    const { clock, onNotice, onWorkflow } = options;
+    this.#clock = clock;
+    const handlers: Record<string, TaskHandler> = {};
+    this.workflow = new LocalWorkflow({
+      definition: options.definition,
+      handlers,
+      clock,
+      newToken: options.newId,
+      onEvent: (event) => {
+        onWorkflow?.(event);
+        if (event.kind === 'ended' && event.state !== 'SUCCEEDED') void this.#cleanUp(event);
+      },
+    });
+    this.#ports = {
+      ...options,
+      installation: '000000000000/local/nodegap',
+      config: async () => options.config,
+      readers: options.clients,
+      workflow: this.workflow,
+      notifier: { notify: async (notice) => onNotice?.(notice) },
+      publisher: { publish: (events) => this.#route(events) },
+      metrics: options.metrics ?? { count: () => undefined },
+      sleep: (ms) => clock.sleep(ms),
+    };
+    Object.assign(handlers, workflowHandlers(this.#ports));
+    this.#scan = scanCluster(this.#ports);
+    this.#answer = answerApproval(this.#ports);
+  }
+
+  /** One scan of a cluster, as the scheduler would start it; attempts that are due begin. */
+  async scan(cluster: string): Promise<ScanResult> {
+    return this.#scan({ cluster });
+  }
+
+  /** Scans a cluster at the configured pace until aborted. */
+  async scanUntil(cluster: string, signal: AbortSignal): Promise<void> {
+    const { config } = await this.#ports.config();
+    while (!signal.aborted) {
+      await this.scan(cluster);
+      try {
+        await this.#clock.sleep(config.timings.scan * 1000, signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    }
+  }
+
+  /** What waits for a person. */
+  async approvals(cluster?: string): Promise<Record<string, unknown>> {
+    return this.#answer({ action: 'list', ...(cluster === undefined ? {} : { cluster }) });
+  }
+
+  /** Answers as a person would through the CLI. */
+  async decide(id: string, decision: string, by: string): Promise<Record<string, unknown>> {
+    return this.#answer({ action: 'decide', id, decision, by });
+  }
+
+  async #route(events: BusEvent[]): Promise<void> {
+    for (const { detail } of events) {
+      await startAttempt(this.#ports, {
+        cluster: String(detail.cluster),
+        node: String(detail.node),
+        nodeUid: String(detail.nodeUid),
+        byPerson: false,
+      });
+    }
+  }
+
+  async #cleanUp(event: WorkflowEvent): Promise<void> {
+    await janitor(this.#ports)({
+      detail: {
+        executionArn: event.execution,
+        status: event.state,
+        input: JSON.stringify(event.input),
+      },
+    });
+  }
+}
+
+/** The handlers of the machine's functions, by function name. */
+export function workflowHandlers(ports: Ports): Record<string, TaskHandler> {
+  return {
+    'confirm-gap': confirmGap(ports),
+    'acquire-slot': acquireSlot(ports),
+    'isolate-node': isolateNode(ports),
+    'check-recovery': checkRecovery(ports),
+    'restart-daemon-pod': restartDaemonPod(ports),
+    'request-approval': requestApproval(ports),
+    'taint-node': taintNode(ports),
+    'drain-node': drainNode(ports),
+    'replace-node': replaceNode(ports),
+    'verify-replacement': verifyReplacement(ports),
+    'release-node': releaseNode(ports),
+    'release-slot': releaseSlot(ports),
+    report: report(ports),
+  };
+}
