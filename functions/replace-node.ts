@@ -13,9 +13,8 @@ import { taskHandler } from './shared/task.ts';
  * ReplaceNode, the point of no return: every guard is read again, then one conditional commit,
  * then the one call.
  *
- * Between commit and call nothing is awaited but the record of what verification will need, which
- * is written first. A retry after a lost answer commits again as the same owner (the same as once)
- * and deletes a claim that is on its way out already (the same as once).
+ * What verification will need is written before the commit, so that nothing stands between commit
+ * and call. From the commit on the node is verified and never released, however the call went.
  */
 export function makeHandler(ports: ActingPorts) {
   return taskHandler(
@@ -34,6 +33,12 @@ export function makeHandler(ports: ActingPorts) {
       ): ReplacementResult => ({ next, code, message, at, claim: claimName });
 
       const guarded = guard(situation, state, execution);
+      const own = situation.slots.find((slot) => slot.nodeUid === state.nodeUid);
+      const committed = own?.committedAt !== undefined && own.execution === execution;
+      if (committed && guarded.kind !== 'go') {
+        // A retry: the call may have been made already, and a committed node is verified.
+        return answer('requested', 'committed-before', `committed before; now: ${guarded.message}`);
+      }
       if (guarded.kind !== 'go') return answer('release', guarded.code, guarded.message);
       if (guarded.act.reach !== 'replace') {
         return answer('release', 'ceiling-isolate', 'the configuration no longer allows more');
@@ -83,7 +88,8 @@ export function makeHandler(ports: ActingPorts) {
         case 'notify':
           return answer('stay-isolated', outcome.code, outcome.reason);
         case 'refused':
-          return answer('release', outcome.code, outcome.message);
+          // Committed on facts that changed in this very moment: verification tells how it ends.
+          return answer('requested', outcome.code, outcome.message);
       }
     },
   );
