@@ -131,7 +131,14 @@ function describe(
     .join('\n');
 }
 
-/** The configuration that holds when no file is given: all defaults, for one cluster. */
+/**
+ * The configuration that holds when no file is given: all defaults, for one cluster of any name
+ * (a kubeconfig context may be called what EKS would not allow).
+ */
 export function defaultConfig(cluster: string, region: string): Config {
-  return configSchema.parse({ clusters: [{ name: cluster, region }] });
+  const config = configSchema.parse({ clusters: [{ name: 'cluster', region: 'us-east-1' }] });
+  return {
+    ...config,
+    clusters: config.clusters.map((each) => ({ ...each, name: cluster, region })),
+  };
 }
