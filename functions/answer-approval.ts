@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { Approvals } from '../lib/safety/approvals.ts';
+import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -38,3 +39,5 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
       : { kind: 'too-late', id, message: 'the execution no longer waits for this answer' };
   };
 }
+
+export const handler = lambdaHandler(readingPorts, makeHandler);

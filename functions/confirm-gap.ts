@@ -1,6 +1,7 @@
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { ConfirmResult } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
+import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -55,3 +56,5 @@ export function makeHandler(ports: JudgingPorts) {
     },
   );
 }
+
+export const handler = lambdaHandler(readingPorts, makeHandler);

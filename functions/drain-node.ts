@@ -9,6 +9,8 @@ import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-state.ts';
+import { actingPorts } from './shared/aws-acting-ports.ts';
+import { lambdaHandler } from './shared/aws-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -70,3 +72,5 @@ function refusalOf(
   const guarded = guard(situation, state, execution);
   return guarded.kind === 'go' ? undefined : { code: guarded.code, message: guarded.message };
 }
+
+export const handler = lambdaHandler(actingPorts, makeHandler);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { attemptSchema } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { Slots } from '../lib/safety/slots.ts';
+import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -58,3 +59,5 @@ export function makeHandler(
     });
   };
 }
+
+export const handler = lambdaHandler(readingPorts, makeHandler);

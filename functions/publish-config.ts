@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { loadConfig } from '../lib/config/load.ts';
 import { ConfigStore } from '../lib/config/store.ts';
+import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -25,3 +26,5 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'log'>) {
     return { PhysicalResourceId: 'nodegap-config', Data: { sha256: loaded.sha256 } };
   };
 }
+
+export const handler = lambdaHandler(readingPorts, makeHandler);

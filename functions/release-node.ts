@@ -1,5 +1,7 @@
 import { releaseNode } from '../lib/remediation/isolation.ts';
 import type { ReleaseResult } from '../lib/remediation/workflow-state.ts';
+import { actingPorts } from './shared/aws-acting-ports.ts';
+import { lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -34,3 +36,5 @@ export function makeHandler(ports: Pick<Ports, 'clients' | 'installation' | 'log
     }
   });
 }
+
+export const handler = lambdaHandler(actingPorts, makeHandler);

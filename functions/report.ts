@@ -5,6 +5,8 @@ import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
+import { actingPorts } from './shared/aws-acting-ports.ts';
+import { lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, taskHandler } from './shared/task.ts';
 
@@ -104,3 +106,5 @@ function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): No
     ].join('\n'),
   };
 }
+
+export const handler = lambdaHandler(actingPorts, makeHandler);

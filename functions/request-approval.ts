@@ -3,6 +3,7 @@ import { isoTime } from '../lib/clock.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
 import { Approvals } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
+import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, parseEvent } from './shared/task.ts';
 
@@ -88,3 +89,5 @@ function factsFor({ state, question }: ApprovalEvent): string[] {
         ]),
   ];
 }
+
+export const handler = lambdaHandler(readingPorts, makeHandler);

@@ -1,6 +1,8 @@
 import { guard } from '../lib/remediation/guard.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { RestartResult } from '../lib/remediation/workflow-state.ts';
+import { actingPorts } from './shared/aws-acting-ports.ts';
+import { lambdaHandler } from './shared/aws-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -31,3 +33,5 @@ export function makeHandler(ports: ActingPorts) {
     },
   );
 }
+
+export const handler = lambdaHandler(actingPorts, makeHandler);

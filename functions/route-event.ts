@@ -4,6 +4,7 @@ import { clusterArn } from '../lib/config/cluster-arn.ts';
 import { busEventSchema, type Route, routeOf } from '../lib/remediation/route.ts';
 import { Episodes, executionName } from '../lib/safety/episodes.ts';
 import { LeavingStore } from '../lib/safety/leaving.ts';
+import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -91,3 +92,5 @@ export async function startAttempt(
   });
   return `${started} ${name}`;
 }
+
+export const handler = lambdaHandler(readingPorts, makeHandler);

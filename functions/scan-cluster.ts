@@ -20,6 +20,7 @@ import { type Episode, Episodes } from '../lib/safety/episodes.ts';
 import { leavingReason } from '../lib/safety/leaving.ts';
 import { ScanStore } from '../lib/safety/scan-store.ts';
 import { Slots } from '../lib/safety/slots.ts';
+import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { JudgingPorts, Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -218,3 +219,5 @@ async function summarise(
   ports.log.info('scanned', { ...result, took: ports.clock.now() - facts.readAt });
   return result;
 }
+
+export const handler = lambdaHandler(readingPorts, makeHandler);

@@ -2,6 +2,8 @@ import { guard } from '../lib/remediation/guard.ts';
 import { taintNode } from '../lib/remediation/isolation.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { TaintResult } from '../lib/remediation/workflow-state.ts';
+import { actingPorts } from './shared/aws-acting-ports.ts';
+import { lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -35,3 +37,5 @@ export function makeHandler(ports: ActingPorts) {
     }
   });
 }
+
+export const handler = lambdaHandler(actingPorts, makeHandler);
