@@ -1,0 +1,108 @@
+import { Duration } from 'aws-cdk-lib';
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { ClusterSet } from './cluster-set.ts';
+import type { Notices } from './notices.ts';
+
+export interface AlarmsProps {
+  prefix: string;
+  notices: Notices;
+  deadLetters: Record<string, Queue>;
+  sets: ClusterSet[];
+  /** Seconds between two scans. */
+  scanSeconds: number;
+}
+
+/** What must not stay unseen when nodegap itself is unwell. */
+export class Alarms extends Construct {
+  readonly #props: AlarmsProps;
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
+    super(scope, id);
+    this.#props = props;
+    for (const [name, queue] of Object.entries(props.deadLetters)) {
+      this.#alarm(`${name}-dead-letters`, {
+        says: `Events could not be handled (${name}). Read the messages, mend the cause, redrive.`,
+        metric: queue.metricApproximateNumberOfMessagesVisible({
+          period: Duration.minutes(1),
+          statistic: 'Maximum',
+        }),
+        above: 0,
+        periods: 1,
+      });
+    }
+    for (const set of props.sets) this.#watch(set);
+  }
+
+  #watch(set: ClusterSet): void {
+    const network = set.network.name;
+    this.#alarm(`${network}-scan-errors`, {
+      says: `Scans fail in network ${network}: its clusters are not watched. See the log of the scan function.`,
+      metric: set.scan.function.metricErrors({ period: Duration.minutes(1) }),
+      above: 0,
+      periods: 3,
+    });
+    const window = Duration.seconds(Math.max(300, 5 * this.#props.scanSeconds));
+    this.#alarm(`${network}-scan-silent`, {
+      says: `No scan has run in network ${network} for ${window.toMinutes()} minutes. Is the schedule on?`,
+      // A sum of nothing is no data, which is exactly what this alarm is about.
+      metric: new MathExpression({
+        expression: '1 - MIN([1, FILL(runs, 0)])',
+        usingMetrics: { runs: set.scan.function.metricInvocations({ period: window }) },
+        label: 'silent',
+        period: window,
+      }),
+      above: 0,
+      periods: 1,
+      missing: TreatMissingData.BREACHING,
+    });
+    const period = Duration.minutes(5);
+    this.#alarm(`${network}-executions-failed`, {
+      says: `Executions of ${network} ended without doing their work. See the Step Functions console.`,
+      metric: new MathExpression({
+        expression: 'failed + timedOut + aborted',
+        usingMetrics: {
+          failed: set.stateMachine.metricFailed({ period }),
+          timedOut: set.stateMachine.metricTimedOut({ period }),
+          aborted: set.stateMachine.metricAborted({ period }),
+        },
+        label: 'ended badly',
+        period,
+      }),
+      above: 0,
+      periods: 1,
+    });
+  }
+
+  #alarm(
+    name: string,
+    what: {
+      says: string;
+      metric: IMetric;
+      above: number;
+      periods: number;
+      missing?: TreatMissingData;
+    },
+  ): void {
+    const alarm = new Alarm(this, name, {
+      alarmName: `${this.#props.prefix}-${name}`,
+      alarmDescription: what.says,
+      metric: what.metric,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      threshold: what.above,
+      evaluationPeriods: what.periods,
+      treatMissingData: what.missing ?? TreatMissingData.NOT_BREACHING,
+    });
+    const toPeople = new SnsAction(this.#props.notices.topic);
+    alarm.addAlarmAction(toPeople);
+    alarm.addOkAction(toPeople);
+  }
+}

@@ -1,0 +1,181 @@
+import { CfnOutput, Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import type { NetworkConfig } from '../../lib/config/model.ts';
+import {
+  type ClusterRole,
+  type FunctionAccess,
+  type SetFunctionName,
+  setFunctions,
+  sizeOf,
+} from '../functions.ts';
+import type { ClusterNetwork } from '../installations.ts';
+import { acknowledgeWildcard } from '../nag.ts';
+import { executionArns, setFunctionName, stateMachineName } from '../names.ts';
+import { RemediateNodeMachine, workflowFunctionNames } from '../workflow/remediate-node.ts';
+import type { EventIntake } from './event-intake.ts';
+import { logRetention, NodegapFunction, type Placement, type Shared } from './nodegap-function.ts';
+
+export interface ClusterSetProps {
+  shared: Shared;
+  events: EventIntake;
+  network: ClusterNetwork;
+}
+
+/**
+ * Everything that touches the clusters of one network: the functions and the state machine that
+ * calls them. In a private network only the functions that call a cluster are in the VPC.
+ */
+export class ClusterSet extends Construct {
+  readonly network: ClusterNetwork;
+  readonly scan: NodegapFunction;
+  readonly stateMachine: StateMachine;
+  /** The roles that call the clusters, by the name of their function. */
+  readonly clusterRoles = new Map<string, { role: Role; as: ClusterRole }>();
+
+  constructor(scope: Construct, id: string, props: ClusterSetProps) {
+    super(scope, id);
+    this.network = props.network;
+    const functions = this.#functions(props);
+    this.scan = functions['scan-cluster'];
+    this.scan.function.configureAsyncInvoke({
+      // The next scan comes soon, and it sees more than a late one.
+      retryAttempts: 0,
+      maxEventAge: Duration.minutes(1),
+    });
+    this.stateMachine = this.#machine(props.shared.prefix, functions);
+    this.#printRoles();
+  }
+
+  #functions(props: ClusterSetProps): Record<SetFunctionName, NodegapFunction> {
+    const placement = placementIn(this, props.network.vpc);
+    const functions = Object.entries(setFunctions).map(([name, access]) => [
+      name,
+      this.#function(props, name, access, access.cluster === undefined ? undefined : placement),
+    ]);
+    return Object.fromEntries(functions);
+  }
+
+  #function(
+    { shared, events, network }: ClusterSetProps,
+    name: string,
+    access: FunctionAccess,
+    placement: Placement | undefined,
+  ): NodegapFunction {
+    const made = new NodegapFunction(this, name, {
+      shared,
+      name,
+      network: network.name,
+      functionName: setFunctionName(shared.prefix, network.name, name),
+      ...sizeOf(name, access),
+      placement,
+    });
+    if (access.table === 'write') shared.table.grantWrite(made.role);
+    else shared.table.grantRead(made.role);
+    if (access.notifies) shared.notices.grantPublish(made.role);
+    if (access.emits) events.grantPut(made.role);
+    if (access.readsExecutions) this.#letReadExecutions(made.role, shared.prefix);
+    if (access.cluster !== undefined) {
+      made.role.addToPolicy(
+        new PolicyStatement({
+          actions: ['eks:DescribeCluster'],
+          resources: network.clusters.map((cluster) =>
+            Stack.of(this).formatArn({
+              service: 'eks',
+              resource: 'cluster',
+              resourceName: cluster.name,
+            }),
+          ),
+        }),
+      );
+      this.clusterRoles.set(name, { role: made.role, as: access.cluster });
+    }
+    return made;
+  }
+
+  #machine(prefix: string, functions: Record<SetFunctionName, NodegapFunction>): StateMachine {
+    const name = stateMachineName(prefix, this.network.name);
+    const logGroup = new LogGroup(this, 'MachineLogs', {
+      // Names outside /aws/vendedlogs fill up the account's one log resource policy:
+      // https://docs.aws.amazon.com/step-functions/latest/dg/cw-logs.html
+      logGroupName: `/aws/vendedlogs/states/${name}`,
+      retention: logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const callable = Object.fromEntries(
+      workflowFunctionNames.map((fn) => [fn, functions[fn].function]),
+    ) as Record<(typeof workflowFunctionNames)[number], IFunction>;
+    const { stateMachine } = new RemediateNodeMachine(this, 'RemediateNode', {
+      stateMachineName: name,
+      functions: callable,
+      logGroup,
+    });
+    acknowledgeWildcard(
+      stateMachine.role,
+      '*',
+      'Step Functions delivers logs and traces by actions that have no resource-level permission.',
+    );
+    for (const fn of Object.values(callable)) {
+      acknowledgeWildcard(
+        stateMachine.role,
+        `${fn.functionArn}:*`,
+        'CDK lets the machine call every version of the functions that are its own tasks.',
+      );
+    }
+    return stateMachine;
+  }
+
+  #letReadExecutions(role: Role, prefix: string): void {
+    const resource = executionArns(this, stateMachineName(prefix, this.network.name));
+    role.addToPolicy(
+      new PolicyStatement({ actions: ['states:DescribeExecution'], resources: [resource] }),
+    );
+    acknowledgeWildcard(
+      role,
+      resource,
+      'Executions of the machine of this set: their names are made at run time.',
+    );
+  }
+
+  /** For clusters whose access entries are made elsewhere (manageAccessEntries: false). */
+  #printRoles(): void {
+    for (const as of ['reader', 'actuator'] as const) {
+      const arns = [...this.clusterRoles.values()]
+        .filter((entry) => entry.as === as)
+        .map(({ role }) => role.roleArn);
+      new CfnOutput(this, `${as}Roles`, {
+        description: `Roles to be members of nodegap:${as} in the clusters of network ${this.network.name}`,
+        value: Fn.join(' ', arns),
+      });
+    }
+  }
+}
+
+function placementIn(scope: Construct, network: NetworkConfig | undefined): Placement | undefined {
+  if (network === undefined) return undefined;
+  return {
+    vpc: Vpc.fromVpcAttributes(scope, 'Vpc', {
+      vpcId: network.vpcId,
+      availabilityZones: network.availabilityZones,
+    }),
+    subnets: network.subnetIds.map((subnetId, i) => {
+      const availabilityZone = network.availabilityZones[i];
+      const subnet = Subnet.fromSubnetAttributes(scope, subnetId, {
+        subnetId,
+        ...(availabilityZone === undefined ? {} : { availabilityZone }),
+      });
+      Validations.of(subnet).acknowledge({
+        id: '@aws-cdk/aws-ec2:noSubnetRouteTableId',
+        reason: 'Only the id is used: functions are placed in the subnet, routes stay as they are.',
+      });
+      return subnet;
+    }),
+    securityGroups: network.securityGroupIds.map((groupId) =>
+      SecurityGroup.fromSecurityGroupId(scope, groupId, groupId, { mutable: false }),
+    ),
+  };
+}

@@ -1,0 +1,61 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { ClusterConfig } from '../../lib/config/model.ts';
+
+export interface ScanSchedulesProps {
+  /** First part of the names of the schedules. */
+  prefix: string;
+  scan: IFunction;
+  clusters: ClusterConfig[];
+  /** Seconds between two scans, in whole minutes. */
+  everySeconds: number;
+  deadLetters: Queue;
+}
+
+/**
+ * One schedule per cluster. A scan that could not be started is not caught up: the next one comes
+ * soon, and it sees more.
+ */
+export class ScanSchedules extends Construct {
+  constructor(scope: Construct, id: string, props: ScanSchedulesProps) {
+    super(scope, id);
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    });
+    role.addToPolicy(
+      new PolicyStatement({
+        actions: ['lambda:InvokeFunction'],
+        resources: [props.scan.functionArn],
+      }),
+    );
+    role.addToPolicy(
+      new PolicyStatement({
+        actions: ['sqs:SendMessage'],
+        resources: [props.deadLetters.queueArn],
+      }),
+    );
+    for (const cluster of props.clusters) {
+      const schedule = new Schedule(this, cluster.name, {
+        scheduleName: `${props.prefix}-scan-${cluster.name}`.slice(0, 64),
+        description: `nodegap: scan of cluster ${cluster.name}`,
+        schedule: ScheduleExpression.rate(Duration.seconds(props.everySeconds)),
+        target: new LambdaInvoke(props.scan, {
+          // The target would add every version and alias of the function to the role.
+          role: role.withoutPolicyUpdates(),
+          input: ScheduleTargetInput.fromObject({ cluster: cluster.name }),
+          deadLetterQueue: props.deadLetters,
+          maxEventAge: Duration.minutes(1),
+          retryAttempts: 0,
+        }),
+      });
+      schedule.node.addDependency(role);
+    }
+  }
+}

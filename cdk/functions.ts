@@ -1,0 +1,64 @@
+/**
+ * The Lambda functions of an installation and what each may touch. The roles are made from these
+ * tables, so a function gets a right by an entry here and by nothing else.
+ */
+import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
+import type { WorkflowFunctionName } from './workflow/remediate-node.ts';
+
+/** The RBAC groups of the manifest that `nodegap rbac` prints. */
+export const rbacGroups = { reader: 'nodegap:reader', actuator: 'nodegap:actuator' } as const;
+export type ClusterRole = keyof typeof rbacGroups;
+
+export interface FunctionAccess {
+  /** Who it is in the clusters of its set; absent when it calls none. */
+  cluster?: ClusterRole;
+  /** `write` includes `read`. The configuration can only be read, whatever is said here. */
+  table: 'read' | 'write';
+  /** Publishes notices to people. */
+  notifies?: true;
+  /** Puts events on the nodegap bus. */
+  emits?: true;
+  /** Asks Step Functions whether an execution still runs. */
+  readsExecutions?: true;
+}
+
+export interface FunctionSize {
+  timeoutSeconds: number;
+  memoryMb: number;
+}
+
+export type SetFunctionName = WorkflowFunctionName | 'scan-cluster';
+
+/** The functions of a set, one set per network. */
+export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
+  'scan-cluster': {
+    cluster: 'reader',
+    table: 'write',
+    notifies: true,
+    emits: true,
+    readsExecutions: true,
+  },
+  'confirm-gap': { cluster: 'reader', table: 'write' },
+  'acquire-slot': { cluster: 'reader', table: 'write' },
+  'check-recovery': { cluster: 'reader', table: 'read' },
+  'isolate-node': { cluster: 'actuator', table: 'read' },
+  'restart-daemon-pod': { cluster: 'actuator', table: 'read' },
+  'taint-node': { cluster: 'actuator', table: 'read' },
+  'drain-node': { cluster: 'actuator', table: 'write' },
+  'replace-node': { cluster: 'actuator', table: 'write' },
+  'verify-replacement': { cluster: 'reader', table: 'write' },
+  'release-node': { cluster: 'actuator', table: 'read' },
+  report: { cluster: 'actuator', table: 'write', notifies: true },
+  'release-slot': { table: 'write' },
+  'request-approval': { table: 'write', notifies: true },
+};
+
+/** Time and memory of a function by what it does: reading a whole cluster takes most of both. */
+export function sizeOf(name: string, access: FunctionAccess): FunctionSize {
+  if (name === 'scan-cluster') {
+    return { timeoutSeconds: longestFunctionTimeoutSeconds, memoryMb: 1024 };
+  }
+  return access.cluster === undefined
+    ? { timeoutSeconds: 30, memoryMb: 256 }
+    : { timeoutSeconds: longestFunctionTimeoutSeconds, memoryMb: 512 };
+}

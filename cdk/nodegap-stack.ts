@@ -1,0 +1,91 @@
+import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { Timings } from '../lib/config/model.ts';
+import { AccessEntries } from './constructs/access-entries.ts';
+import { Alarms } from './constructs/alarms.ts';
+import { Approvals } from './constructs/approvals.ts';
+import { ClusterSet } from './constructs/cluster-set.ts';
+import { type ConfigDocument, ConfigPublication } from './constructs/config-publication.ts';
+import { EventIntake } from './constructs/event-intake.ts';
+import { Janitor } from './constructs/janitor.ts';
+import type { Shared } from './constructs/nodegap-function.ts';
+import { Notices } from './constructs/notices.ts';
+import { deadLetterQueue, WorkQueue } from './constructs/queue.ts';
+import { Router } from './constructs/router.ts';
+import { ScanSchedules } from './constructs/scan-schedules.ts';
+import { StateTable } from './constructs/state-table.ts';
+import type { Installation } from './installations.ts';
+
+export interface NodegapStackProps extends StackProps {
+  installation: Installation;
+  timings: Timings;
+  document: ConfigDocument;
+}
+
+const routerTimeout = Duration.seconds(30);
+
+/** Everything of nodegap in one account and region. */
+export class NodegapStack extends Stack {
+  constructor(scope: Construct, id: string, props: NodegapStackProps) {
+    super(scope, id, {
+      description: 'nodegap: finds and repairs nodes that run without their DaemonSets',
+      ...props,
+    });
+    const prefix = this.stackName;
+    const table = new StateTable(this, 'State');
+    const notices = new Notices(this, 'Notices', { prefix });
+    const intake = new WorkQueue(this, 'Intake', {
+      queueName: `${prefix}-events`,
+      functionTimeout: routerTimeout,
+      // Hints grow stale; what a scan or a person said is said again.
+      retention: Duration.hours(4),
+    });
+    const events = new EventIntake(this, 'Events', { busName: prefix, intake });
+    const shared: Shared = { prefix, table, notices, bus: events.bus };
+    const config = new ConfigPublication(this, 'Config', { shared, document: props.document });
+    const scanDeadLetters = deadLetterQueue(this, 'ScanDeadLetters', `${prefix}-scan-dead-letters`);
+
+    const sets = props.installation.networks.map((network) => {
+      const set = new ClusterSet(this, `Set-${network.name}`, { shared, events, network });
+      const schedules = new ScanSchedules(set, 'Schedules', {
+        prefix,
+        scan: set.scan.function,
+        clusters: network.clusters,
+        everySeconds: props.timings.scan,
+        deadLetters: scanDeadLetters,
+      });
+      schedules.node.addDependency(config.resource);
+      for (const cluster of network.clusters.filter((each) => each.manageAccessEntries)) {
+        const entries = new AccessEntries(set, `Access-${cluster.name}`, {
+          cluster,
+          roles: set.clusterRoles,
+        });
+        schedules.node.addDependency(entries);
+      }
+      return set;
+    });
+
+    const router = new Router(this, 'Route', { shared, intake, sets, timeout: routerTimeout });
+    router.node.addDependency(config.resource);
+    const janitor = new Janitor(this, 'Clean', { shared, sets });
+    new Approvals(this, 'Approvals', { shared, sets });
+    new Alarms(this, 'Alarms', {
+      prefix,
+      notices,
+      deadLetters: {
+        events: intake.deadLetters,
+        janitor: janitor.queue.deadLetters,
+        scan: scanDeadLetters,
+      },
+      sets,
+      scanSeconds: props.timings.scan,
+    });
+
+    new CfnOutput(this, 'TableName', { value: table.name });
+    new CfnOutput(this, 'TopicArn', {
+      description: 'Subscribe to hear of alerts, approvals and alarms',
+      value: notices.topic.topicArn,
+    });
+    new CfnOutput(this, 'BusName', { value: events.bus.eventBusName });
+  }
+}

@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { setFunctions } from '../../cdk/functions.ts';
+import {
+  fleet,
+  functionsOf,
+  functionsThatMay,
+  resourcesOf,
+  roleOf,
+  type Statement,
+  statementsOf,
+  synthesize,
+  textOf,
+} from './synthesis.ts';
+
+const template = synthesize(fleet)['nodegap-111111111111-eu-west-1'];
+if (template === undefined) throw new Error('the stack is missing');
+
+const roles = Object.keys(resourcesOf(template, 'AWS::IAM::Role'));
+const allStatements = roles.flatMap((role) =>
+  statementsOf(template, role).map((statement) => ({ role, statement })),
+);
+
+function actionsOf({ Action }: Statement): string[] {
+  return [Action].flat();
+}
+
+function resourceTexts({ Resource }: Statement): string[] {
+  return [Resource].flat().map(textOf);
+}
+
+function both(...names: string[]): string[] {
+  return names.flatMap((name) => [`nodegap-inner-${name}`, `nodegap-public-${name}`]).sort();
+}
+
+describe('a role', () => {
+  it.each(allStatements)('$role allows no action by wildcard', ({ statement }) => {
+    for (const action of actionsOf(statement)) expect(action).not.toContain('*');
+  });
+
+  it.each(roles)('%s has no managed policy', (role) => {
+    const { Properties } = resourcesOf(template, 'AWS::IAM::Role')[role] ?? {};
+    expect(Properties.ManagedPolicyArns).toBeUndefined();
+  });
+
+  it('reaches all resources only by actions that know no resource', () => {
+    const open = allStatements
+      .filter(({ statement }) => statement.Effect === 'Allow')
+      .filter(({ statement }) => resourceTexts(statement).includes('*'))
+      .flatMap(({ statement }) => actionsOf(statement));
+    const services = new Set(open.map((action) => action.split(':')[0]));
+    expect([...services].sort()).toEqual(['ec2', 'logs', 'xray']);
+    expect(open.filter((action) => action.startsWith('ec2:'))).not.toContain(
+      'ec2:TerminateInstances',
+    );
+  });
+
+  it('of a function in a VPC denies its code what Lambda needs to attach it', () => {
+    const statements = statementsOf(template, roleOf(template, 'nodegap-inner-drain-node'));
+    const [allowed] = statements.filter(
+      (each) => each.Effect === 'Allow' && actionsOf(each).includes('ec2:CreateNetworkInterface'),
+    );
+    const [denied] = statements.filter(
+      (each) => each.Effect === 'Deny' && actionsOf(each).includes('ec2:CreateNetworkInterface'),
+    );
+    expect(denied?.Action).toEqual(allowed?.Action);
+    expect(denied?.Condition).toEqual({
+      ArnEquals: {
+        'lambda:SourceFunctionArn':
+          'arn:aws:lambda:eu-west-1:111111111111:function:nodegap-inner-drain-node',
+      },
+    });
+  });
+
+  it('of a schedule or provider calls one function and none of its versions', () => {
+    const callers = allStatements.filter(
+      ({ role, statement }) =>
+        /Schedules|Provider/.test(role) && actionsOf(statement).includes('lambda:InvokeFunction'),
+    );
+    expect(callers).toHaveLength(3);
+    for (const { statement } of callers) {
+      expect(resourceTexts(statement)).toEqual([expect.stringMatching(/^<[A-Za-z0-9]+\.Arn>$/)]);
+    }
+  });
+});
+
+describe('the right to', () => {
+  it('start an execution belongs to the router alone, for the machines of this stack', () => {
+    expect(functionsThatMay(template, 'states:StartExecution')).toEqual(['nodegap-route-event']);
+    const statement = statementsOf(template, roleOf(template, 'nodegap-route-event')).find((each) =>
+      actionsOf(each).includes('states:StartExecution'),
+    );
+    expect(statement && resourceTexts(statement)).toEqual([
+      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-inner-remediate-node',
+      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-public-remediate-node',
+    ]);
+  });
+
+  it('run a scan belongs to the router alone', () => {
+    expect(functionsThatMay(template, 'lambda:InvokeFunction')).toEqual([
+      'nodegap-config-provider',
+      'nodegap-route-event',
+    ]);
+  });
+
+  it('answer a waiting task belongs to the answer function alone', () => {
+    expect(functionsThatMay(template, 'states:SendTaskSuccess')).toEqual([
+      'nodegap-answer-approval',
+    ]);
+  });
+
+  it('put events belongs to the scans alone', () => {
+    expect(functionsThatMay(template, 'events:PutEvents')).toEqual(both('scan-cluster'));
+  });
+
+  it('ask about executions belongs to the scans alone', () => {
+    expect(functionsThatMay(template, 'states:DescribeExecution')).toEqual(both('scan-cluster'));
+  });
+
+  it('tell people belongs to the functions that have something to say', () => {
+    expect(functionsThatMay(template, 'sns:Publish')).toEqual(
+      both('report', 'request-approval', 'scan-cluster'),
+    );
+  });
+
+  it('describe a cluster is for the clusters of the set and no other', () => {
+    for (const [name, { cluster }] of Object.entries(setFunctions)) {
+      for (const [network, clusters] of [
+        ['public', ['blue', 'teal']],
+        ['inner', ['green']],
+      ] as const) {
+        const statement = statementsOf(
+          template,
+          roleOf(template, `nodegap-${network}-${name}`),
+        ).find((each) => actionsOf(each).includes('eks:DescribeCluster'));
+        const expected = clusters.map(
+          (each) => `arn:aws:eks:eu-west-1:111111111111:cluster/${each}`,
+        );
+        expect(statement && resourceTexts(statement), name).toEqual(
+          cluster === undefined ? undefined : expected,
+        );
+      }
+    }
+  });
+});
+
+describe('the configuration', () => {
+  const writes = ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
+  const own = [...functionsOf(template).keys()];
+
+  it('can be written by the publisher alone, and nothing else by it', () => {
+    const statement = statementsOf(template, roleOf(template, 'nodegap-publish-config')).find(
+      (each) => actionsOf(each).includes('dynamodb:PutItem'),
+    );
+    expect(statement?.Condition).toEqual({
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['CONFIG'] },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    });
+  });
+
+  it.each(own.filter((name) => name !== 'nodegap-publish-config'))('is denied to %s', (name) => {
+    const statements = statementsOf(template, roleOf(template, name));
+    for (const action of writes) {
+      const allowed = statements.some(
+        (each) => each.Effect === 'Allow' && actionsOf(each).includes(action),
+      );
+      const denied = statements.some(
+        (each) =>
+          each.Effect === 'Deny' &&
+          actionsOf(each).includes(action) &&
+          JSON.stringify(each.Condition) ===
+            '{"ForAnyValue:StringEquals":{"dynamodb:LeadingKeys":["CONFIG"]}}',
+      );
+      expect(denied, action).toBe(allowed);
+    }
+  });
+});
+
+describe('the table of rights', () => {
+  const ports: [keyof (typeof setFunctions)['report'], RegExp][] = [
+    ['notifies', /ports\.notifier\b/],
+    ['emits', /ports\.publisher\b/],
+    ['readsExecutions', /ports\.workflow\.status\b/],
+  ];
+
+  it.each(Object.entries(setFunctions))('gives %s what its handler asks for', (name, access) => {
+    const source = readFileSync(new URL(`../../functions/${name}.ts`, import.meta.url), 'utf8');
+    for (const [right, use] of ports) {
+      expect(access[right] === true, right).toBe(use.test(source));
+    }
+    const expected = /ports\.clients\b/.test(source)
+      ? 'actuator'
+      : /ports\.readers\b/.test(source)
+        ? 'reader'
+        : undefined;
+    expect(access.cluster).toBe(expected);
+    // A handler that gets a client-node binding needs the actuator's rights, and no other does.
+    expect(/lambdaHandler\(actingPorts/.test(source)).toBe(access.cluster === 'actuator');
+  });
+});
