@@ -25,6 +25,15 @@ export class Operations {
     this.#world.store.changed('nodes', node, 'spec');
   }
 
+  /** A person deletes a pod, by `namespace/name`, past every budget. */
+  deletePod(key: string): void {
+    const pod = this.#world.store.get('pods', key);
+    if (pod === undefined) throw new Error(`there is no pod "${key}"`);
+    const bound = pod.spec.nodeName !== undefined;
+    const grace = bound ? (pod.spec.terminationGracePeriodSeconds ?? 30) : 0;
+    this.#world.store.requestDeletion('pods', pod, grace);
+  }
+
   /** The Node object vanishes and its instance with it. */
   removeNode(name: string): void {
     this.#machine(name).state = 'terminated';

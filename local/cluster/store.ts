@@ -31,6 +31,7 @@ export class Store {
   readonly #objects = new Map<Resource, Map<string, Kinds[Resource]>>();
   readonly #listeners: ((change: StoreChange) => void)[] = [];
   #resourceVersion = 1000;
+  #progress = 0;
 
   constructor(timeline: Timeline, random: Random) {
     this.#timeline = timeline;
@@ -41,6 +42,11 @@ export class Store {
   /** The newest resourceVersion of the whole store. */
   get resourceVersion(): string {
     return String(this.#resourceVersion);
+  }
+
+  /** Counts the changes so far, but for Events and heartbeats. */
+  get progress(): number {
+    return this.#progress;
   }
 
   /** `listener` hears of every change, after it is made, in the order of subscription. */
@@ -145,6 +151,8 @@ export class Store {
   }
 
   #notify(change: StoreChange): void {
+    const idle = change.type === 'changed' && change.aspect === 'heartbeat';
+    if (change.resource !== 'events' && !idle) this.#progress++;
     for (const listener of this.#listeners) listener(change);
   }
 }

@@ -94,6 +94,11 @@ export class Timeline {
     return this.#now;
   }
 
+  /** Counts what happens right now as work after all, so that `settle` waits for what it leads to. */
+  noteWork(): void {
+    this.#lastWork = this.#now;
+  }
+
   #step(): void {
     const planned = this.#pop();
     const action = planned?.action;

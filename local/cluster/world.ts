@@ -79,16 +79,21 @@ export function stamp(world: World): string {
 
 /**
  * A control loop: the returned function asks for a run of `reconcile`, and any number of requests
- * within `delayMs` make one run.
+ * within `delayMs` make one run. A run counts as work only when it changed something, or a pod that
+ * crashes again and again would keep the cluster from settling.
  */
 export function loop(world: World, delayMs: number, reconcile: () => void): () => void {
+  const { timeline, store } = world;
   let asked = false;
+  const run = () => {
+    asked = false;
+    const before = store.progress;
+    reconcile();
+    if (store.progress !== before) timeline.noteWork();
+  };
   return () => {
     if (asked) return;
     asked = true;
-    world.timeline.after(delayMs, () => {
-      asked = false;
-      reconcile();
-    });
+    timeline.after(delayMs, run, 'routine');
   };
 }

@@ -72,6 +72,8 @@ export async function serveHttp(
       send(outgoing, toAnswer(usualRefusal(500, { message: String(error) })));
     });
   });
+  // A client must never meet a connection that this side has just closed for being idle.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
