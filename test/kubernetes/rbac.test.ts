@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { actuatorGroup, rbacManifests, rbacYaml, readerGroup } from '../../lib/kubernetes/rbac.ts';
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
+  roleRef?: { name: string };
+  subjects?: { kind: string; name: string }[];
+  spec?: Record<string, unknown>;
+}
+
+const manifests = rbacManifests() as Manifest[];
+
+/** All that a group may do, as `verb resource`. */
+function rightsOf(group: string): string[] {
+  const roles = manifests
+    .filter(({ kind }) => kind === 'ClusterRoleBinding')
+    .filter(({ subjects }) => subjects?.some(({ name }) => name === group))
+    .map(({ roleRef }) => roleRef?.name);
+  const rules = manifests
+    .filter(({ kind, metadata }) => kind === 'ClusterRole' && roles.includes(metadata.name))
+    .flatMap(({ rules }) => rules ?? []);
+  return rules
+    .flatMap(({ resources, verbs }) => resources.flatMap((r) => verbs.map((v) => `${v} ${r}`)))
+    .sort();
+}
+
+const readerRights = [
+  'get daemonsets',
+  'get nodeclaims',
+  'get nodepools',
+  'get nodes',
+  'get pods',
+  'list controllerrevisions',
+  'list daemonsets',
+  'list events',
+  'list nodeclaims',
+  'list nodepools',
+  'list nodes',
+  'list poddisruptionbudgets',
+  'list pods',
+];
+
+describe('rbacManifests', () => {
+  it('lets the reader only read', () => {
+    expect(rightsOf(readerGroup)).toEqual(readerRights);
+  });
+
+  it('lets the actuator read, patch nodes, evict, write events and delete NodeClaims', () => {
+    expect(rightsOf(actuatorGroup)).toEqual(
+      [
+        ...readerRights,
+        'create events',
+        'create pods/eviction',
+        'delete nodeclaims',
+        'patch events',
+        'patch nodes',
+      ].sort(),
+    );
+  });
+
+  it('limits what the actuator changes on a node by a policy that is bound and denies', () => {
+    const policy = manifests.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+    const binding = manifests.find(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding');
+    expect(binding?.spec).toEqual({
+      policyName: policy?.metadata.name,
+      validationActions: ['Deny'],
+    });
+    expect(policy?.spec).toMatchObject({
+      failurePolicy: 'Fail',
+      matchConditions: [{ expression: expect.stringContaining(`'${actuatorGroup}'`) }],
+    });
+  });
+});
+
+describe('rbacYaml', () => {
+  it('holds the same objects as one stream', () => {
+    const documents = parseAllDocuments(rbacYaml());
+    expect(documents.map((document) => document.toJS())).toEqual(manifests);
+  });
+});
