@@ -82,7 +82,7 @@ export function makeHandler(ports: ScanPorts) {
 async function keepRecords(ports: ScanPorts, reading: ClusterReading): Promise<void> {
   const { config, records, detection, facts, now } = reading;
   const next = nextRecords(records, detection, now, { holdUpMs: config.timings.holdUp * 1000 });
-  await new GapRecordStore(ports.table).save(facts.cluster, next);
+  await new GapRecordStore(ports.table).save(facts.cluster, next.keep);
 }
 
 async function keepBreakers(ports: ScanPorts, reading: ClusterReading): Promise<BreakerState[]> {

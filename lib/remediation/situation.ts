@@ -17,7 +17,7 @@ import {
 } from '../gap/model.ts';
 import { poolOf, zoneOf } from '../gap/node-kinds.ts';
 import { GapRecordStore } from '../gap/record-store.ts';
-import { recordKey } from '../gap/records.ts';
+import { pairKey } from '../gap/records.ts';
 import { readFactsWithEvents } from '../kubernetes/facts.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { ClusterReader, StateTable } from '../ports.ts';
@@ -91,7 +91,7 @@ export async function readCluster(
     facts,
     detectionPolicyOf(config, { allDaemonSets: false }),
     now,
-    new Map(records.map((record) => [recordKey(record), record])),
+    new Map(records.map((record) => [pairKey(record.nodeUid, record.daemonSet), record])),
   );
   return {
     loaded,

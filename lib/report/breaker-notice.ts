@@ -1,5 +1,6 @@
 import type { Notice } from '../ports.ts';
-import { labelOf, type MeasuredState } from '../safety/breaker.ts';
+import type { MeasuredState } from '../safety/breaker.ts';
+import { labelOf } from '../safety/scope.ts';
 
 /** The one notice that goes out when a breaker opens, and the one when it closes. */
 export function breakerNotice(
