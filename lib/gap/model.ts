@@ -138,6 +138,7 @@ export interface Gap {
 /** A pair, node or read of which nothing can be said: never healthy and never a gap. */
 export interface UnknownEntry {
   node?: string;
+  nodeUid?: string;
   daemonSet?: string;
   /** Stable code, for example `node-initialising`, `heartbeat-stale`, `events-denied`. */
   reason: string;
@@ -149,8 +150,17 @@ export type PairState =
   | { kind: 'ok'; pod: Pod }
   | { kind: 'not-eligible'; reason: string }
   | { kind: 'settling'; pod: Pod }
-  | { kind: 'deferred'; reason: string }
+  /** Nothing can be said yet; `reason` is that of the unknown entry. */
+  | { kind: 'deferred'; reason: string; message: string }
   | { kind: 'gap'; gap: Gap };
+
+/** A node that is not looked at: never healthy and never a gap. */
+export interface LeftOutNode {
+  node: string;
+  nodeUid: string;
+  kind: 'fargate' | 'hybrid' | 'leaving';
+  reason: string;
+}
 
 export interface Detection {
   cluster: string;
@@ -162,4 +172,6 @@ export interface Detection {
   nodes: number;
   /** Pairs where a DaemonSet should run by intent. */
   eligiblePairs: number;
+  /** Sorted by node. */
+  leftOut?: LeftOutNode[];
 }

@@ -1,0 +1,202 @@
+/**
+ * Why a pair has no Ready pod.
+ *
+ * Precedence (docs/causes.md): node-not-ready, then what kubelet, scheduler or containers say, then
+ * events, then rollout, missing, starting, terminating, and last what only stands out once the grace
+ * is over: not-ready, or unknown. What is found besides the first becomes a further cause.
+ */
+import type { DaemonSet, Node, Pod, Toleration } from '../kubernetes/objects.ts';
+import { judgeContainers } from './container-cause.ts';
+import type { LookedPastTaint } from './eligibility.ts';
+import { disruptionOf, judgeFinished } from './failed-pod.ts';
+import type { Finding } from './finding.ts';
+import type { DetectionPolicy } from './model.ts';
+import { blockedByCondition, nodeNotReady, taintFindings } from './node-findings.ts';
+import type { NodeHealth } from './node-health.ts';
+import { type EventIndex, judgeCreation, judgePodEvents } from './pod-events.ts';
+import { notCreated, readyInAllButName, starting, terminating } from './pod-findings.ts';
+import { isFinished, type Readiness } from './readiness.ts';
+import type { Rollout } from './rollout.ts';
+import type { GapTimes } from './timing.ts';
+import { isTolerated, keepsPodsOut } from './tolerations.ts';
+import { judgeUnscheduled } from './unscheduled-pod.ts';
+import { count } from './words.ts';
+
+/** A pair without a Ready pod that can be believed, and what its cause may rest on. */
+export interface OpenPair {
+  node: Node;
+  health: NodeHealth;
+  daemonSet: DaemonSet;
+  tolerations: readonly Toleration[];
+  readiness: Readiness;
+  /** Taints that intent looked past and that keep a new pod out. */
+  blockedBy: readonly LookedPastTaint[];
+  times: GapTimes;
+  rollout: Rollout;
+  /** Nodes of this DaemonSet without a Ready pod, this one included. */
+  openPairs: number;
+  /** When the newest pod of the DaemonSet was created, epoch ms. */
+  newestPod: number;
+  /** Undefined when events could not be read. */
+  events: EventIndex | undefined;
+}
+
+export interface CauseVerdict {
+  primary: Finding;
+  others: Finding[];
+  /** Events could have told more and were not there to ask. */
+  eventsMissed: boolean;
+}
+
+/** What pod, API and scheduler say, and what is left to say when they are silent. */
+interface Testimony {
+  told: Finding[];
+  /** Found beside a silence that is itself the verdict. */
+  alongside?: Finding[];
+  fallback?: Finding;
+  eventsMissed?: boolean;
+}
+
+/** Decides the cause of an open pair at `now` (epoch ms). */
+export function causeOf(pair: OpenPair, policy: DetectionPolicy, now: number): CauseVerdict {
+  const { health, readiness } = pair;
+  const { told, alongside = [], fallback, eventsMissed = false } = testimonyOf(pair, policy, now);
+  const found = health.kind === 'not-ready' ? [nodeNotReady(pair.node, health), ...told] : told;
+  const [first, ...rest] = found;
+  const primary = first ?? silentCause(pair, fallback, now);
+  const others = [
+    ...rest,
+    ...alongside,
+    ...(readiness.kind === 'absent' ? [] : taintFindings(pair.node, pair.blockedBy)),
+  ];
+  return { primary, others, eventsMissed: eventsMissed && first === undefined };
+}
+
+function silentCause(pair: OpenPair, fallback: Finding | undefined, now: number): Finding {
+  const { readiness, times } = pair;
+  const rollout = rolloutFinding(pair);
+  if (rollout !== undefined) return rollout;
+  if (readiness.kind === 'absent') return missing(pair);
+  if (readiness.kind === 'terminating') return terminating(readiness.pod, now);
+  if (times.podYoung || times.nodeYoung) {
+    return starting(readiness.pod, fallback, times.podYoung ? 'pod' : 'node');
+  }
+  return fallback ?? readyInAllButName(readiness.pod);
+}
+
+function testimonyOf(pair: OpenPair, policy: DetectionPolicy, now: number): Testimony {
+  const { readiness } = pair;
+  switch (readiness.kind) {
+    case 'absent':
+      return testimonyOfAbsence(pair, now);
+    case 'terminating': {
+      const disruption = disruptionOf(readiness.pod);
+      return { told: disruption === undefined ? [] : [disruption] };
+    }
+    case 'unready':
+      return testimonyOfPod(pair, readiness.pod, policy, now);
+    default:
+      // Ready by its own word, on a node that cannot be believed.
+      return { told: [] };
+  }
+}
+
+function testimonyOfAbsence(pair: OpenPair, now: number): Testimony {
+  const { blockedBy, daemonSet, events, newestPod, times } = pair;
+  const condition = blockedBy.filter(({ kind }) => kind === 'condition');
+  const refused =
+    events === undefined ? undefined : judgeCreation(daemonSet, events, newestPod, now);
+  return {
+    told: [
+      ...(condition.length === 0 || pair.health.kind === 'not-ready'
+        ? []
+        : [blockedByCondition(pair.node, condition)]),
+      ...taintFindings(pair.node, pair.blockedBy),
+      ...(refused === undefined ? [] : [refused]),
+    ],
+    eventsMissed: events === undefined && times.pastGrace,
+  };
+}
+
+function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: number): Testimony {
+  if (isFinished(pod)) return { told: [judgeFinished(pod)] };
+  // A bound pod may keep an old PodScheduled=False: the binding wins.
+  if (pod.spec.nodeName === undefined || pod.spec.nodeName === '') {
+    const tolerations = pod.spec.tolerations ?? pair.tolerations;
+    const untolerated = (pair.node.spec.taints ?? []).filter(
+      (taint) => keepsPodsOut(taint) && !isTolerated(tolerations, taint),
+    );
+    const verdict = judgeUnscheduled(pod, untolerated);
+    return verdict.kind === 'findings'
+      ? { told: verdict.findings }
+      : { told: [], fallback: verdict.finding, alongside: verdict.alongside };
+  }
+  const containers = judgeContainers(pod, now, policy.podGraceMs);
+  if (containers.faults.length > 0) return { told: containers.faults };
+  if (containers.creating) {
+    const event = pair.events === undefined ? undefined : judgePodEvents(pod, pair.events, now);
+    return {
+      told: event === undefined ? [] : [event],
+      fallback: containers.unready ?? notCreated(pod),
+      eventsMissed: pair.events === undefined && pair.times.pastGrace,
+    };
+  }
+  return { told: [], fallback: containers.unready ?? readyInAllButName(pod) };
+}
+
+function rolloutFinding({
+  daemonSet,
+  readiness,
+  times,
+  rollout,
+  openPairs,
+}: OpenPair): Finding | undefined {
+  if (!times.podYoung && !(rollout.unobserved && readiness.kind === 'absent' && !times.recorded)) {
+    return undefined;
+  }
+  const { namespace, name, generation } = daemonSet.metadata;
+  const object = `daemonset ${namespace}/${name}`;
+  if (rollout.unobserved) {
+    return {
+      cause: 'rollout',
+      message: 'the DaemonSet has changed and its controller has not yet acted on it',
+      evidence: [
+        {
+          object,
+          field: 'status.observedGeneration',
+          value: `${daemonSet.status.observedGeneration} of ${generation}`,
+          wouldChange: 'the controller catches up',
+        },
+      ],
+    };
+  }
+  if (!rollout.inProgress || openPairs > rollout.allowance) return undefined;
+  return {
+    cause: 'rollout',
+    message: `the DaemonSet is being updated: ${count(openPairs, 'node')} without a Ready pod, ${rollout.allowance} allowed`,
+    evidence: [
+      {
+        object,
+        field: 'spec.updateStrategy.rollingUpdate.maxUnavailable',
+        value: String(rollout.allowance),
+        wouldChange: 'the update ends, or the pod outlives its grace without being Ready',
+      },
+    ],
+  };
+}
+
+function missing({ node, daemonSet }: OpenPair): Finding {
+  const { namespace, name, uid } = daemonSet.metadata;
+  return {
+    cause: 'missing',
+    message: `no pod of ${namespace}/${name} is there for node ${node.metadata.name}`,
+    evidence: [
+      {
+        object: `daemonset ${namespace}/${name}`,
+        field: 'pods owned by uid',
+        value: `none for node ${node.metadata.name} (uid ${uid})`,
+        wouldChange: 'the DaemonSet controller creates a pod for the node',
+      },
+    ],
+  };
+}

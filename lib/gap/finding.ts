@@ -1,0 +1,30 @@
+import { keyOf, type Pod } from '../kubernetes/objects.ts';
+import type { Cause, Evidence } from './model.ts';
+
+/** One cause found on a pair, with what it rests on. */
+export interface Finding {
+  cause: Cause;
+  message: string;
+  evidence: Evidence[];
+  /**
+   * What blame needs to know and the cause alone does not tell. `template`: the fault lies in the
+   * template or its inputs. `preempted`: another pod was given its place. `stuck`: the kubelet does
+   * not finish a deletion that nothing else holds up.
+   */
+  hint?: 'template' | 'preempted' | 'stuck';
+}
+
+/** Evidence of a pod's field. */
+export function podEvidence(
+  pod: Pod,
+  field: string,
+  value: string | undefined,
+  wouldChange?: string,
+): Evidence {
+  return {
+    object: `pod ${keyOf(pod)}`,
+    field,
+    value: value ?? 'absent',
+    ...(wouldChange === undefined ? {} : { wouldChange }),
+  };
+}

@@ -1,0 +1,242 @@
+/**
+ * The state of every pair of one DaemonSet, in the order of the survey's nodes.
+ *
+ * How it works: first each node by itself (covered, not eligible, deferred, or open), then, knowing
+ * how many are open, the cause of each open one, then, knowing all causes, the blame of each. A
+ * single pair cannot be judged alone: rollout and blame look at the other nodes.
+ */
+import type { DaemonSet, Pod } from '../kubernetes/objects.ts';
+import { blameOf } from './blame.ts';
+import { type CauseVerdict, causeOf } from './cause.ts';
+import {
+  type CompiledDaemonSet,
+  compileDaemonSet,
+  intentOf,
+  type LookedPastTaint,
+} from './eligibility.ts';
+import type { Cause, Gap, GapPod, PairState } from './model.ts';
+import { Peers } from './peers.ts';
+import { isFinished, type Readiness, readinessOf } from './readiness.ts';
+import { revisionOf, rolloutOf } from './rollout.ts';
+import type { NodeView, Survey } from './survey.ts';
+import { type GapTimes, taintedAt, timesOf } from './timing.ts';
+import { taintText } from './tolerations.ts';
+
+/** Unknown-entry reasons that a pair may be deferred for. */
+export const NODE_INITIALISING = 'node-initialising';
+export const HEARTBEAT_STALE = 'heartbeat-stale';
+
+export interface DaemonSetStates {
+  key: string;
+  /** One for each node of the survey, in its order. */
+  states: PairState[];
+  /** Gaps whose cause events might have told, had they been readable. */
+  eventsMissed: number;
+}
+
+/** A pair without a Ready pod that can be believed. */
+interface OpenPair {
+  kind: 'open';
+  view: NodeView;
+  readiness: Readiness;
+  blockedBy: readonly LookedPastTaint[];
+}
+
+type Standing = Exclude<PairState, { kind: 'gap' }> | OpenPair;
+
+/** Causes that are no failure of the node's surroundings. */
+const passing: readonly Cause[] = [
+  'starting',
+  'rollout',
+  'config-error',
+  'create-blocked',
+  'untolerated-taint',
+];
+
+/** Judges all pairs of one DaemonSet. */
+export function statesOf(survey: Survey, daemonSet: DaemonSet): DaemonSetStates {
+  const compiled = compileDaemonSet(daemonSet);
+  const { key } = compiled;
+  if (daemonSet.metadata.deletionTimestamp !== undefined) {
+    const state: PairState = { kind: 'not-eligible', reason: 'the DaemonSet is being deleted' };
+    return { key, states: survey.nodes.map(() => state), eventsMissed: 0 };
+  }
+  const pods = survey.podsOf(daemonSet.metadata.uid);
+  const standings = survey.nodes.map((view) =>
+    standingOf(survey, view, compiled, pods.get(view.node.metadata.name) ?? []),
+  );
+  return judged(survey, compiled, pods, standings);
+}
+
+/** What can be said of a pair without looking at other nodes. */
+function standingOf(
+  { policy, now }: Survey,
+  view: NodeView,
+  compiled: CompiledDaemonSet,
+  pods: readonly Pod[],
+): Standing {
+  if (view.leftOut !== undefined) return { kind: 'not-eligible', reason: view.leftOut.reason };
+  const intent = intentOf(view.node, view.taints, compiled);
+  if (intent.kind === 'not-eligible') return intent;
+  if (view.health.kind === 'heartbeat-stale') {
+    return { kind: 'deferred', reason: HEARTBEAT_STALE, message: view.health.message };
+  }
+  const readiness = readinessOf(pods, compiled.daemonSet.spec.minReadySeconds ?? 0, now);
+  if (view.health.kind === 'ready') {
+    if (readiness.kind === 'ready') return { kind: 'ok', pod: readiness.pod };
+    if (readiness.kind === 'settling') return { kind: 'settling', pod: readiness.pod };
+  }
+  const deferring = intent.lookedPast.find(
+    ({ kind, taint }) =>
+      kind === 'initialising' ||
+      (kind === 'startup' && now < taintedAt(view.node, taint) + policy.nodeGraceMs),
+  );
+  if (deferring !== undefined) {
+    return {
+      kind: 'deferred',
+      reason: NODE_INITIALISING,
+      message: `node ${view.node.metadata.name} is still being set up: it bears taint ${taintText(deferring.taint)}`,
+    };
+  }
+  return { kind: 'open', view, readiness, blockedBy: intent.lookedPast };
+}
+
+interface JudgedPair {
+  open: OpenPair;
+  verdict: CauseVerdict;
+  times: GapTimes;
+  pod: Pod | undefined;
+}
+
+function judged(
+  survey: Survey,
+  compiled: CompiledDaemonSet,
+  pods: ReadonlyMap<string, readonly Pod[]>,
+  standings: readonly Standing[],
+): DaemonSetStates {
+  const peers = new Peers();
+  const revisions = new Set<string>();
+  for (const { node } of survey.nodes) {
+    for (const pod of pods.get(node.metadata.name) ?? []) {
+      if (pod.metadata.deletionTimestamp !== undefined && isFinished(pod)) continue;
+      peers.addPod(node.metadata.name, pod);
+      const revision = revisionOf(pod);
+      if (revision !== undefined && !isFinished(pod)) revisions.add(revision);
+    }
+  }
+  standings.forEach((standing, index) => {
+    const node = survey.nodes[index]?.node;
+    if (node !== undefined && (standing.kind === 'ok' || standing.kind === 'settling')) {
+      peers.addHealthy(node, standing.pod);
+    }
+  });
+  const open = standings.filter((standing) => standing.kind === 'open');
+  const rollout = rolloutOf(compiled.daemonSet, revisions, peers.healthy + open.length);
+  const pairs = new Map<OpenPair, JudgedPair>();
+  for (const pair of open) {
+    const { view, readiness, blockedBy } = pair;
+    const times = timesOf(
+      {
+        node: view.node,
+        health: view.health,
+        daemonSet: compiled.daemonSet,
+        readiness,
+        blockedBy: blockedBy.map(({ taint }) => taint),
+      },
+      survey.historyOf(view.node.metadata.uid, compiled.key),
+      survey.policy,
+      survey.now,
+    );
+    const verdict = causeOf(
+      {
+        node: view.node,
+        health: view.health,
+        daemonSet: compiled.daemonSet,
+        tolerations: compiled.tolerations,
+        readiness,
+        blockedBy,
+        times,
+        rollout,
+        openPairs: open.length,
+        newestPod: peers.latestPod?.at ?? Number.NEGATIVE_INFINITY,
+        events: survey.events,
+      },
+      survey.policy,
+      survey.now,
+    );
+    const { cause } = verdict.primary;
+    peers.addGap(view.node, cause, times.pastGrace && !passing.includes(cause));
+    pairs.set(pair, {
+      open: pair,
+      verdict,
+      times,
+      pod: readiness.kind === 'absent' ? undefined : readiness.pod,
+    });
+  }
+  let eventsMissed = 0;
+  const states = standings.map((standing): PairState => {
+    const pair = standing.kind === 'open' ? pairs.get(standing) : undefined;
+    if (standing.kind !== 'open' || pair === undefined) return standing as PairState;
+    if (pair.verdict.eventsMissed) eventsMissed += 1;
+    return { kind: 'gap', gap: gapOf(survey, compiled, peers, pair) };
+  });
+  return { key: compiled.key, states, eventsMissed };
+}
+
+function gapOf(
+  survey: Survey,
+  { daemonSet, key }: CompiledDaemonSet,
+  peers: Peers,
+  { open, verdict, times, pod }: JudgedPair,
+): Gap {
+  const { node, pool, zone } = open.view;
+  const { primary, others } = verdict;
+  const { blame, reason } = blameOf(
+    {
+      finding: primary,
+      node: node.metadata.name,
+      zone,
+      revision: pod === undefined ? undefined : revisionOf(pod),
+      since: times.since,
+    },
+    peers,
+  );
+  const requirement = survey.policy.requirementOf(daemonSet);
+  const otherCauses = new Set(others.map(({ cause }) => cause));
+  otherCauses.delete(primary.cause);
+  return {
+    node: node.metadata.name,
+    nodeUid: node.metadata.uid,
+    ...(pool === undefined ? {} : { pool }),
+    ...(zone === undefined ? {} : { zone }),
+    daemonSet: key,
+    daemonSetUid: daemonSet.metadata.uid,
+    required: requirement !== undefined,
+    ceiling: requirement?.ceiling ?? 'alert',
+    cause: primary.cause,
+    otherCauses: [...otherCauses],
+    blame,
+    blameReason: reason,
+    since: times.since,
+    pastGrace: times.pastGrace,
+    confirmed: times.confirmed,
+    ...(pod === undefined ? {} : { pod: gapPodOf(pod) }),
+    message: primary.message,
+    evidence: [...primary.evidence, ...others.flatMap(({ evidence }) => evidence)],
+  };
+}
+
+function gapPodOf(pod: Pod): GapPod {
+  const revision = revisionOf(pod);
+  const statuses = [
+    ...(pod.status.initContainerStatuses ?? []),
+    ...(pod.status.containerStatuses ?? []),
+  ];
+  return {
+    namespace: pod.metadata.namespace ?? '',
+    name: pod.metadata.name,
+    uid: pod.metadata.uid,
+    ...(revision === undefined ? {} : { revision }),
+    restarts: statuses.reduce((sum, { restartCount }) => sum + (restartCount ?? 0), 0),
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * The facts of a cluster, indexed once for the judgement of many pairs: nodes with everything about
+ * them that does not depend on a DaemonSet, pods by owner and target node, events by subject.
+ */
+import type { Node, NodeClaim, Pod } from '../kubernetes/objects.ts';
+import { type SortedTaints, sortTaints } from './eligibility.ts';
+import type { ClusterFacts, DetectionPolicy, GapRecord } from './model.ts';
+import { type NodeHealth, nodeHealthOf } from './node-health.ts';
+import { type LeftOut, leftOut, poolOf, zoneOf } from './node-kinds.ts';
+import { type EventIndex, indexEvents } from './pod-events.ts';
+import { daemonSetUidOf, targetNodeOf } from './pod-target.ts';
+import { pairKey } from './records.ts';
+import type { History } from './timing.ts';
+
+export interface NodeView {
+  node: Node;
+  leftOut: LeftOut | undefined;
+  health: NodeHealth;
+  taints: SortedTaints;
+  pool: string | undefined;
+  zone: string | undefined;
+}
+
+export interface Survey {
+  facts: ClusterFacts;
+  policy: DetectionPolicy;
+  now: number;
+  nodes: NodeView[];
+  /** Undefined when events could not be read. */
+  events: EventIndex | undefined;
+  /** Pods that the DaemonSet of that uid owns, by the node that they are for. */
+  podsOf(daemonSetUid: string): ReadonlyMap<string, readonly Pod[]>;
+  historyOf(nodeUid: string, daemonSet: string): History;
+}
+
+const noPods: ReadonlyMap<string, readonly Pod[]> = new Map();
+
+/** Indexes `facts` for judgements at `now` (epoch ms). */
+export function surveyOf(
+  facts: ClusterFacts,
+  policy: DetectionPolicy,
+  now: number,
+  records: ReadonlyMap<string, GapRecord> | undefined,
+): Survey {
+  const startupTaints = new Set(policy.startupTaints);
+  const claims = claimsByProviderId(facts.nodeClaims.ok ? facts.nodeClaims.items : []);
+  const pods = indexPods(facts.pods);
+  return {
+    facts,
+    policy,
+    now,
+    nodes: facts.nodes.map((node) => ({
+      node,
+      leftOut: leftOut(node, claims.get(node.spec.providerID ?? '')),
+      health: nodeHealthOf(node, now),
+      taints: sortTaints(node, startupTaints),
+      pool: poolOf(node),
+      zone: zoneOf(node),
+    })),
+    events: facts.events.ok ? indexEvents(facts.events.items) : undefined,
+    podsOf: (uid) => pods.get(uid) ?? noPods,
+    historyOf: (nodeUid, daemonSet) => {
+      if (records === undefined) return { kind: 'none' };
+      const record = records.get(pairKey(nodeUid, daemonSet));
+      return record === undefined ? { kind: 'first-sighting' } : { kind: 'record', record };
+    },
+  };
+}
+
+function indexPods(pods: readonly Pod[]): Map<string, Map<string, Pod[]>> {
+  const index = new Map<string, Map<string, Pod[]>>();
+  for (const pod of pods) {
+    const owner = daemonSetUidOf(pod);
+    const target = owner === undefined ? undefined : targetNodeOf(pod);
+    if (owner === undefined || target === undefined) continue;
+    let byNode = index.get(owner);
+    if (byNode === undefined) {
+      byNode = new Map();
+      index.set(owner, byNode);
+    }
+    const list = byNode.get(target);
+    if (list === undefined) byNode.set(target, [pod]);
+    else list.push(pod);
+  }
+  return index;
+}
+
+/** Two claims with one provider id are a contradiction: neither is believed. */
+function claimsByProviderId(claims: readonly NodeClaim[]): Map<string, NodeClaim> {
+  const byId = new Map<string, NodeClaim>();
+  const doubtful = new Set<string>();
+  for (const claim of claims) {
+    const id = claim.status.providerID;
+    if (id === undefined || id === '') continue;
+    if (byId.has(id)) doubtful.add(id);
+    byId.set(id, claim);
+  }
+  for (const id of doubtful) byId.delete(id);
+  return byId;
+}

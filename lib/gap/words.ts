@@ -1,0 +1,21 @@
+/** Small wordings that verdicts share. */
+
+/** A duration in its largest whole unit: `45 s`, `12 min`, `5 h`, `3 d`. Negative counts as 0. */
+export function ago(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** `1 node`, `3 nodes`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** At most `length` characters of a message from outside, on one line. */
+export function shorten(text: string, length = 200): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
