@@ -131,3 +131,14 @@ export function daemonPods(cluster: SimulatedCluster, name: string): Map<string,
     }),
   );
 }
+
+/** A shop on seven nodes, with one pod too big for any of them, served until the test ends. */
+export async function servedShop() {
+  const made = makeCluster();
+  made.cluster.addPool('general', { nodes: 7 });
+  made.cluster.addDaemonSet({ name: 'agent' });
+  made.cluster.addDeployment({ namespace: 'shop', name: 'web', replicas: 3, cpu: 0.1 });
+  made.cluster.addDeployment({ namespace: 'shop', name: 'huge', replicas: 1, cpu: 99 });
+  made.cluster.settle();
+  return { ...made, api: await serve(made.cluster) };
+}

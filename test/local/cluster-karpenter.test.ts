@@ -64,6 +64,21 @@ describe('deleting a NodeClaim', () => {
     expect(cluster.list('nodes')).toHaveLength(2);
   });
 
+  it('drains even an empty node for five seconds', async () => {
+    const { cluster, pass } = makeCluster();
+    cluster.addPool('general', { nodes: 1 });
+    cluster.settle();
+    const node = cluster.nodesOf('general')[0]?.metadata.name ?? '';
+    await deleteClaim(cluster, node);
+    const state = () => cluster.instances()[0]?.state;
+    pass(4 * second);
+    expect(state()).toBe('running');
+    pass(2 * second);
+    expect(state()).toBe('shutting-down');
+    pass(1 * minute);
+    expect(state()).toBe('terminated');
+  });
+
   it('respects budgets: a blocked drain goes on once the budget allows it', async () => {
     const { cluster, pass } = makeCluster();
     cluster.addPool('general', { nodes: 2 });

@@ -95,6 +95,18 @@ describe('a faulty pod', () => {
     expect(isReady(pod())).toBe(false);
   });
 
+  it('that got well backs off from the beginning when it falls ill again', () => {
+    const { cluster, pass, pod, target } = faulty({ kind: 'crash-loop' });
+    pass(20 * minute);
+    cluster.clearFault(target);
+    pass(6 * minute);
+    expect(isReady(pod())).toBe(true);
+    const before = container(pod())?.restartCount ?? 0;
+    cluster.setFault(target, { kind: 'crash-loop' });
+    pass(1 * minute);
+    expect(container(pod())?.restartCount).toBe(before + 2);
+  });
+
   it('is killed for its memory', () => {
     const { pass, pod } = faulty({ kind: 'oom-killed' });
     pass(5 * minute);

@@ -14,6 +14,17 @@ describe('the scheduler', () => {
     expect(cluster.list('pods').every(isReady)).toBe(true);
   });
 
+  it('looks at the zones first', () => {
+    const { cluster } = makeCluster();
+    cluster.addPool('general', { nodes: 3, zones: ['eu-west-1a', 'eu-west-1a', 'eu-west-1b'] });
+    cluster.addDeployment({ name: 'web', replicas: 2, cpu: 0.1 });
+    cluster.settle();
+    const perNode = cluster
+      .nodesOf('general')
+      .map((node) => cluster.podsOn(node.metadata.name).length);
+    expect(perNode).toEqual([1, 0, 1]);
+  });
+
   it('keeps workload off cordoned and tainted nodes and off those of other labels', () => {
     const { cluster, pass } = makeCluster();
     cluster.addPool('general', { nodes: 2 });
