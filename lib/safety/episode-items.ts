@@ -1,0 +1,142 @@
+/** How episodes and attempts lie in the state table. */
+import type { Item } from '../ports.ts';
+import { numberOf, oneOf, optionalNumber, optionalText, stored, textOf } from './item-fields.ts';
+import { episodeKey } from './keys.ts';
+import type { Scope, ScopeKind } from './scope.ts';
+
+/** When the attempt after this one may start: epoch ms, or what it waits for. */
+export type NextAttempt = number | 'when-breaker-closes' | 'never';
+
+export interface AttemptOutcome {
+  code: string;
+  message: string;
+  nextAttemptAt: NextAttempt;
+  /** The scope whose breaker is waited for; without it, all of the cluster's. */
+  scope?: Scope;
+}
+
+/** From the first confirmed fault of a node until none for hold-up. Times are epoch ms. */
+export interface Episode {
+  cluster: string;
+  node: string;
+  nodeUid: string;
+  episode: number;
+  /** The attempt that was taken last. */
+  attempt: number;
+  state: 'open' | 'closed';
+  openedAt: number;
+  closedAt?: number;
+  /** The attempt `attempt`. It is running from its taking until its outcome is recorded. */
+  attemptState: 'running' | 'ended';
+  takenAt: number;
+  byPerson: boolean;
+  /** ARN of the attempt's execution, once it is known. */
+  execution?: string;
+  outcome?: AttemptOutcome & { at: number };
+  /** Since when the node has had no fault, while it has none. */
+  healthySince?: number;
+}
+
+/** An attempt that ended. */
+export interface AttemptRecord extends AttemptOutcome {
+  node: string;
+  nodeUid: string;
+  episode: number;
+  attempt: number;
+  takenAt: number;
+  endedAt: number;
+  byPerson: boolean;
+  execution?: string;
+}
+
+/** An episode with the revision that guards it against concurrent changes. */
+export interface StoredEpisode extends Episode {
+  revision: number;
+}
+
+/**
+ * Step Functions remembers names for 90 days, so the numbers of a node are kept for longer: an
+ * episode that began again at 1 would reuse a name. In seconds.
+ */
+export const KEEP_NUMBERS_SECONDS = 120 * 86_400;
+
+const scopeKinds: readonly ScopeKind[] = ['pool', 'zone', 'cluster'];
+
+export function episodeItem(episode: StoredEpisode): Item {
+  const { outcome, ...fields } = episode;
+  const ttl =
+    episode.closedAt === undefined
+      ? undefined
+      : Math.ceil(episode.closedAt / 1000) + KEEP_NUMBERS_SECONDS;
+  return {
+    ...episodeKey(episode.cluster, episode.nodeUid),
+    ...stored({ ...fields, ttl }),
+    ...(outcome === undefined ? {} : { endedAt: outcome.at, ...outcomeFields(outcome) }),
+  };
+}
+
+export function episodeFrom(item: Item): StoredEpisode {
+  const closedAt = optionalNumber(item, 'closedAt');
+  const execution = optionalText(item, 'execution');
+  const healthySince = optionalNumber(item, 'healthySince');
+  const endedAt = optionalNumber(item, 'endedAt');
+  return {
+    cluster: textOf(item, 'cluster'),
+    node: textOf(item, 'node'),
+    nodeUid: textOf(item, 'nodeUid'),
+    episode: numberOf(item, 'episode'),
+    attempt: numberOf(item, 'attempt'),
+    state: oneOf(item, 'state', ['open', 'closed']),
+    openedAt: numberOf(item, 'openedAt'),
+    ...(closedAt === undefined ? {} : { closedAt }),
+    attemptState: oneOf(item, 'attemptState', ['running', 'ended']),
+    takenAt: numberOf(item, 'takenAt'),
+    byPerson: item.byPerson === true,
+    ...(execution === undefined ? {} : { execution }),
+    ...(endedAt === undefined ? {} : { outcome: { at: endedAt, ...outcomeFrom(item) } }),
+    ...(healthySince === undefined ? {} : { healthySince }),
+    revision: numberOf(item, 'revision'),
+  };
+}
+
+export function attemptFrom(item: Item): AttemptRecord {
+  const execution = optionalText(item, 'execution');
+  return {
+    node: textOf(item, 'node'),
+    nodeUid: textOf(item, 'nodeUid'),
+    episode: numberOf(item, 'episode'),
+    attempt: numberOf(item, 'attempt'),
+    takenAt: numberOf(item, 'takenAt'),
+    endedAt: numberOf(item, 'endedAt'),
+    byPerson: item.byPerson === true,
+    ...(execution === undefined ? {} : { execution }),
+    ...outcomeFrom(item),
+  };
+}
+
+export function outcomeFields(outcome: AttemptOutcome): Record<string, string | number> {
+  const { code, message, nextAttemptAt, scope } = outcome;
+  return {
+    code,
+    message,
+    nextAttemptAt,
+    ...(scope === undefined ? {} : { scopeKind: scope.kind, scopeName: scope.name }),
+  };
+}
+
+function outcomeFrom(item: Item): AttemptOutcome {
+  const next =
+    typeof item.nextAttemptAt === 'number'
+      ? item.nextAttemptAt
+      : oneOf(item, 'nextAttemptAt', ['when-breaker-closes', 'never'] as const);
+  return {
+    code: textOf(item, 'code'),
+    message: textOf(item, 'message'),
+    nextAttemptAt: next,
+    ...(item.scopeKind === undefined
+      ? {}
+      : {
+          scope: { kind: oneOf(item, 'scopeKind', scopeKinds), name: textOf(item, 'scopeName') },
+        }),
+  };
+}
