@@ -1,0 +1,166 @@
+/**
+ * Questions to persons and their answers. A question is decided once; the task token that carries
+ * the answer is kept apart from the question and leaves only by `decide` and `tokenOf`.
+ */
+import type { Clock } from '../clock.ts';
+import { NodegapError, UsageError } from '../errors.ts';
+import type { StateTable, Write } from '../ports.ts';
+import {
+  APPROVALS_PK,
+  type Approval,
+  answersTo,
+  approvalFrom,
+  approvalItem,
+  approvalKey,
+  type Decision,
+  type Question,
+  roundKey,
+  tokenKey,
+  ttlOf,
+} from './approval-items.ts';
+import { textOf } from './item-fields.ts';
+
+export type { Approval, Decision, Question } from './approval-items.ts';
+export { answersTo } from './approval-items.ts';
+
+export interface ApprovalRequest {
+  cluster: string;
+  node: string;
+  nodeUid: string;
+  episode: number;
+  attempt: number;
+  execution: string;
+  question: Question;
+  /** What the person should know, a line each. */
+  facts: string[];
+  taskToken: string;
+  /** Epoch ms. */
+  deadline: number;
+  /** Which time that this execution asks this question. 1 when absent. */
+  round?: number;
+}
+
+export type DecideOutcome =
+  | { kind: 'decided'; taskToken: string; approval: Approval }
+  | { kind: 'already-decided'; by: string; at: number; decision: Decision }
+  | { kind: 'expired' }
+  | { kind: 'not-found' };
+
+const MAX_TRIES = 5;
+
+export class Approvals {
+  readonly #table: StateTable;
+  readonly #clock: Clock;
+  readonly #newId: () => string;
+
+  /** `newId` makes an id that nobody can guess: it stands in links. */
+  constructor(table: StateTable, clock: Clock, deps: { newId: () => string }) {
+    this.#table = table;
+    this.#clock = clock;
+    this.#newId = deps.newId;
+  }
+
+  /**
+   * Asks, and answers the question's id. The same question of the same execution and round keeps
+   * its id; a retried task brings a new token, which replaces the old one. When that question was
+   * decided already, nobody will decide it again: see `get` and answer the new token yourself.
+   */
+  async request(request: ApprovalRequest): Promise<string> {
+    const { taskToken, round = 1, ...question } = request;
+    const key = roundKey(request.execution, request.question, round);
+    const ttl = ttlOf(request.deadline);
+    const token = (id: string): Write => ({
+      kind: 'put',
+      item: { ...tokenKey(id), taskToken, ttl },
+    });
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const asked = await this.#table.get(key);
+      if (asked !== undefined) {
+        const id = textOf(asked, 'id');
+        await this.#table.transact([token(id)]);
+        return id;
+      }
+      const id = this.#newId();
+      const approval: Approval = { ...question, id, round, askedAt: this.#clock.now() };
+      const outcome = await this.#table.transact([
+        { kind: 'put', item: { ...key, id, ttl }, condition: { kind: 'absent' } },
+        { kind: 'put', item: approvalItem(approval), condition: { kind: 'absent' } },
+        token(id),
+      ]);
+      if (outcome.kind === 'committed') return id;
+    }
+    throw new NodegapError(
+      'State.Contended',
+      `the question ${request.question} of ${request.execution} could not be stored`,
+      { hint: 'try again' },
+    );
+  }
+
+  /** The question, without its token. */
+  async get(id: string): Promise<Approval | undefined> {
+    const item = await this.#table.get(approvalKey(id));
+    return item === undefined ? undefined : approvalFrom(item);
+  }
+
+  /** All questions that are kept, decided or not, of one cluster or of all; the oldest first. */
+  async list(cluster?: string): Promise<Approval[]> {
+    return (await this.#table.query(APPROVALS_PK, ''))
+      .map(approvalFrom)
+      .filter((approval) => cluster === undefined || approval.cluster === cluster)
+      .sort((a, b) => a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1));
+  }
+
+  /**
+   * Decides a question, exactly once. The caller sends the decision with the token. When that
+   * failed, deciding again answers `already-decided`: send that decision with `tokenOf`.
+   * @throws UsageError when the question does not allow that answer, or nobody gives it.
+   */
+  async decide(
+    id: string,
+    answer: { decision: Decision; by: string; at: number },
+  ): Promise<DecideOutcome> {
+    const approval = await this.get(id);
+    if (approval === undefined) return { kind: 'not-found' };
+    if (approval.decided !== undefined) return alreadyDecided(approval.decided);
+    if (this.#clock.now() >= approval.deadline) return { kind: 'expired' };
+    const allowed = answersTo[approval.question];
+    if (!allowed.includes(answer.decision)) {
+      throw new UsageError(
+        `approval ${id} asks ${approval.question}: answer ${allowed.join(' or ')}, not ${answer.decision}`,
+      );
+    }
+    if (answer.by.trim() === '')
+      throw new UsageError('an approval needs a person: say who decides');
+
+    const outcome = await this.#table.transact([
+      {
+        kind: 'update',
+        key: approvalKey(id),
+        set: { decision: answer.decision, decidedBy: answer.by, decidedAt: answer.at },
+        condition: {
+          kind: 'all',
+          of: [{ kind: 'present' }, { kind: 'attribute-absent', attribute: 'decidedAt' }],
+        },
+      },
+    ]);
+    if (outcome.kind === 'condition-failed') {
+      const decided = outcome.item === undefined ? undefined : approvalFrom(outcome.item).decided;
+      return decided === undefined ? { kind: 'not-found' } : alreadyDecided(decided);
+    }
+    const taskToken = await this.tokenOf(id);
+    if (taskToken === undefined) {
+      throw new NodegapError('State.Corrupt', `approval ${id} has no task token`);
+    }
+    return { kind: 'decided', taskToken, approval: { ...approval, decided: answer } };
+  }
+
+  /** The token of the task that waits for the answer. Never log it or show it. */
+  async tokenOf(id: string): Promise<string | undefined> {
+    const item = await this.#table.get(tokenKey(id));
+    return item === undefined ? undefined : textOf(item, 'taskToken');
+  }
+}
+
+function alreadyDecided(decided: NonNullable<Approval['decided']>): DecideOutcome {
+  return { kind: 'already-decided', ...decided };
+}

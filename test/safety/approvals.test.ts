@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ApprovalRequest, Approvals } from '../../lib/safety/approvals.ts';
+import { MemoryTable } from '../../local/memory-table.ts';
+
+const start = Date.parse('2026-11-30T12:00:00Z');
+const hour = 3_600_000;
+
+let now: number;
+let table: MemoryTable;
+let approvals: Approvals;
+
+beforeEach(() => {
+  now = start;
+  table = new MemoryTable();
+  let ids = 0;
+  approvals = new Approvals(
+    table,
+    { now: () => now },
+    {
+      newId: () => {
+        ids += 1;
+        return `id-${ids}`;
+      },
+    },
+  );
+});
+
+function question(overrides: Partial<ApprovalRequest> = {}): ApprovalRequest {
+  return {
+    cluster: 'prod',
+    node: 'n1',
+    nodeUid: 'uid-1',
+    episode: 1,
+    attempt: 2,
+    execution: 'arn:execution',
+    question: 'replace',
+    facts: ['CNI missing for 30 min', '12 pods would be evicted'],
+    taskToken: 'secret-token',
+    deadline: start + 12 * hour,
+    ...overrides,
+  };
+}
+
+const approve = { decision: 'approve', by: 'ana', at: start } as const;
+
+describe('request', () => {
+  it('asks once for the same execution, question and round', async () => {
+    await expect(approvals.request(question())).resolves.toBe('id-1');
+    await expect(approvals.request(question())).resolves.toBe('id-1');
+    await expect(approvals.request(question({ round: 1 }))).resolves.toBe('id-1');
+    await expect(approvals.list()).resolves.toHaveLength(1);
+    const others = [
+      question({ round: 2 }),
+      question({ question: 'drain-blocked' }),
+      question({ execution: 'arn:other' }),
+    ];
+    const ids = await Promise.all(others.map((other) => approvals.request(other)));
+    expect(new Set(['id-1', ...ids]).size).toBe(4);
+  });
+
+  it('asks once when two ask at the same moment', async () => {
+    const ids = await Promise.all([approvals.request(question()), approvals.request(question())]);
+    expect(new Set(ids).size).toBe(1);
+    await expect(approvals.list()).resolves.toHaveLength(1);
+  });
+
+  it('keeps the newest token, since a retried task brings a new one', async () => {
+    const id = await approvals.request(question());
+    await approvals.request(question({ taskToken: 'newer-token' }));
+    await expect(approvals.decide(id, approve)).resolves.toMatchObject({
+      kind: 'decided',
+      taskToken: 'newer-token',
+    });
+  });
+});
+
+describe('list and get', () => {
+  it('show questions of one cluster or of all, oldest first, and never a token', async () => {
+    await approvals.request(question({ execution: 'b' }));
+    now += 1;
+    await approvals.request(question({ execution: 'a' }));
+    now += 1;
+    await approvals.request(question({ execution: 'c', cluster: 'staging' }));
+    const all = await approvals.list();
+    expect(all.map(({ execution }) => execution)).toEqual(['b', 'a', 'c']);
+    expect((await approvals.list('staging')).map(({ id }) => id)).toEqual(['id-3']);
+    const shown = JSON.stringify([all, await approvals.get('id-1')]);
+    expect(shown).toContain('12 pods would be evicted');
+    expect(shown).not.toContain('secret-token');
+  });
+});
+
+describe('decide', () => {
+  it('decides exactly once, and says who did', async () => {
+    const id = await approvals.request(question());
+    await expect(approvals.decide(id, approve)).resolves.toMatchObject({
+      kind: 'decided',
+      taskToken: 'secret-token',
+      approval: { id, node: 'n1', decided: approve },
+    });
+    await expect(
+      approvals.decide(id, { decision: 'deny', by: 'bo', at: start + 5 }),
+    ).resolves.toEqual({ kind: 'already-decided', ...approve });
+    await expect(approvals.get(id)).resolves.toMatchObject({ decided: approve });
+  });
+
+  it('lets one of two who decide at the same moment decide', async () => {
+    const id = await approvals.request(question());
+    const outcomes = await Promise.all([
+      approvals.decide(id, approve),
+      approvals.decide(id, { decision: 'deny', by: 'bo', at: start }),
+    ]);
+    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['already-decided', 'decided']);
+    expect(outcomes[1]).toMatchObject(
+      outcomes[0].kind === 'decided' ? { decision: 'approve' } : { kind: 'decided' },
+    );
+  });
+
+  it('comes too late at the deadline: no answer is a no', async () => {
+    const id = await approvals.request(question());
+    now = start + 12 * hour - 1;
+    await expect(approvals.decide('unknown', approve)).resolves.toEqual({ kind: 'not-found' });
+    now += 1;
+    await expect(approvals.decide(id, approve)).resolves.toEqual({ kind: 'expired' });
+    await expect(approvals.get(id)).resolves.not.toHaveProperty('decided');
+  });
+
+  it('still says who decided after the deadline', async () => {
+    const id = await approvals.request(question());
+    await approvals.decide(id, approve);
+    now = start + 99 * hour;
+    await expect(approvals.decide(id, approve)).resolves.toMatchObject({ kind: 'already-decided' });
+  });
+
+  it.each([
+    ['replace', 'retry'],
+    ['replace', 'release'],
+    ['drain-blocked', 'approve'],
+    ['drain-blocked', 'deny'],
+  ] as const)('does not take for %s the answer %s', async (asked, decision) => {
+    const id = await approvals.request(question({ question: asked }));
+    await expect(approvals.decide(id, { ...approve, decision })).rejects.toMatchObject({
+      code: 'Usage',
+      message: expect.stringContaining(`not ${decision}`),
+    });
+    await expect(approvals.get(id)).resolves.not.toHaveProperty('decided');
+  });
+
+  it('does not take an answer from nobody', async () => {
+    const id = await approvals.request(question());
+    await expect(approvals.decide(id, { ...approve, by: ' ' })).rejects.toMatchObject({
+      code: 'Usage',
+    });
+  });
+
+  it('keeps the token, so that a decision whose delivery failed can be sent again', async () => {
+    const id = await approvals.request(question());
+    await approvals.decide(id, approve);
+    await expect(approvals.tokenOf(id)).resolves.toBe('secret-token');
+    await expect(approvals.tokenOf('unknown')).resolves.toBeUndefined();
+  });
+});
