@@ -14,9 +14,13 @@ import type { StateTable } from './state-table.ts';
 
 const projectRoot = join(import.meta.dirname, '../..');
 
-/** A bundle holds CommonJS packages, whose `require` an ES module does not have. */
-const requireBanner =
-  "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
+/** How every function is bundled. Exported for the test that loads the bundles. */
+export const bundling = {
+  // A bundle holds CommonJS packages, whose `require` an ES module does not have.
+  banner: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
+  mainFields: ['module', 'main'],
+  minify: true,
+};
 
 /** Logs are kept as long as Step Functions keeps the history of an execution. */
 export const logRetention = RetentionDays.THREE_MONTHS;
@@ -95,12 +99,10 @@ export class NodegapFunction extends Construct {
       environment: { ...this.#environment(props), ...props.environment },
       awsSdkConnectionReuse: false,
       bundling: {
+        ...bundling,
         format: OutputFormat.ESM,
-        banner: requireBanner,
-        minify: true,
         // The clients are those that were tested, not those that the runtime happens to have.
         bundleAwsSDK: true,
-        mainFields: ['module', 'main'],
       },
       ...(placement === undefined
         ? {}

@@ -22,33 +22,8 @@ const { context } = JSON.parse(
   readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'),
 ) as { context: Record<string, unknown> };
 
-/** Two clusters in one region, of which one is private, and one in another account and region. */
-export const fleet = `
-clusters:
-  - name: blue
-    region: eu-west-1
-    account: "111111111111"
-    mode: act
-  - name: teal
-    region: eu-west-1
-    account: "111111111111"
-    manageAccessEntries: false
-  - name: green
-    region: eu-west-1
-    account: "111111111111"
-    network: inner
-  - name: red
-    region: us-east-1
-    account: "222222222222"
-networks:
-  - name: inner
-    vpcId: vpc-0abc1234
-    subnetIds: [subnet-0abc1234, subnet-0abc1235]
-    availabilityZones: [eu-west-1a, eu-west-1b]
-    securityGroupIds: [sg-0abc1234]
-timings:
-  scan: 2m
-`;
+/** The text of fleet.yaml, which CI synthesizes too. */
+export const fleet = readFileSync(new URL('fleet.yaml', import.meta.url), 'utf8');
 
 /** The templates of the stacks that a configuration asks for, by stack id, without bundles. */
 export function synthesize(text: string, deployingAccount?: string): Record<string, Template> {
