@@ -1,27 +1,43 @@
+/**
+ * Clocks that can be waited on. Everything in local/ waits on one of them and on nothing else.
+ */
 import { setTimeout as realSleep } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 
-/** A clock that can also be waited on. Everything in local/ waits on it and on nothing else. */
 export interface SleepingClock extends Clock {
   /** Resolves after `ms` of this clock's time; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Real milliseconds that `ms` of this clock's time take. */
+  /** Real milliseconds that waiting for `ms` of this clock's time takes. */
   realMs(ms: number): number;
+  /** Runs something that is work and not waiting: its own time counts as it is. */
+  during<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Runs `scale` times as fast as the wall clock, from `start` (epoch ms). 1 is real time. */
-export class ScaledClock implements SleepingClock {
-  readonly #start: number;
-  readonly #scale: number;
-  readonly #realStart = performance.now();
+/** The longest real wait of one timer, since the pace may change meanwhile. */
+const longestTimerMs = 1_000;
 
-  constructor(start: number, scale: number) {
-    this.#start = start;
+/**
+ * Compresses waiting, from `start` (epoch ms), by `scale`; 1 is real time. Work is not compressed
+ * by as much (`workScale`): a request that takes 50 ms on this computer would last seconds of
+ * virtual time otherwise, and facts would be stale because the computer is slow.
+ */
+export class ScaledClock implements SleepingClock {
+  readonly #scale: number;
+  readonly #workScale: number;
+  readonly #paceChanges = new Set<() => void>();
+  #working = 0;
+  /** Virtual and real time of the last change of pace. */
+  #virtual: number;
+  #real = performance.now();
+
+  constructor(start: number, scale: number, workScale = Math.min(scale, 4)) {
+    this.#virtual = start;
     this.#scale = scale;
+    this.#workScale = workScale;
   }
 
   now(): number {
-    return Math.floor(this.#start + (performance.now() - this.#realStart) * this.#scale);
+    return Math.floor(this.#exactNow());
   }
 
   realMs(ms: number): number {
@@ -29,7 +45,54 @@ export class ScaledClock implements SleepingClock {
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    await realSleep(this.realMs(ms), undefined, signal === undefined ? {} : { signal });
+    const end = this.#exactNow() + ms;
+    for (let left = ms; left > 0; left = end - this.#exactNow()) {
+      await this.#realSleep(Math.min(left / this.#pace, longestTimerMs), signal);
+    }
+    signal?.throwIfAborted();
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#work(1);
+    try {
+      return await work();
+    } finally {
+      this.#work(-1);
+    }
+  }
+
+  get #pace(): number {
+    return this.#working > 0 ? this.#workScale : this.#scale;
+  }
+
+  #exactNow(): number {
+    return this.#virtual + (performance.now() - this.#real) * this.#pace;
+  }
+
+  #work(change: 1 | -1): void {
+    const before = this.#pace;
+    const now = this.#exactNow();
+    this.#working += change;
+    if (this.#pace === before) return;
+    this.#virtual = now;
+    this.#real = performance.now();
+    for (const wake of [...this.#paceChanges]) wake();
+  }
+
+  /** A real wait that a change of pace cuts short. */
+  async #realSleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const changed = new AbortController();
+    const wake = () => changed.abort();
+    this.#paceChanges.add(wake);
+    try {
+      const signals = signal === undefined ? [changed.signal] : [changed.signal, signal];
+      await realSleep(ms, undefined, { signal: AbortSignal.any(signals) });
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!changed.signal.aborted) throw error;
+    } finally {
+      this.#paceChanges.delete(wake);
+    }
   }
 }
 
@@ -52,6 +115,10 @@ export class JumpClock implements SleepingClock {
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     this.#now += ms;
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    return work();
   }
 
   /** Lets time pass without a sleeper. */

@@ -50,6 +50,11 @@ export interface EmbeddedOptions {
   metrics?: Metrics;
 }
 
+export interface ScanListener {
+  onScan(result: ScanResult): void;
+  onFailure(error: unknown): void;
+}
+
 export class Embedded {
   readonly workflow: LocalWorkflow;
   readonly #ports: Ports;
@@ -82,21 +87,30 @@ export class Embedded {
       metrics: options.metrics ?? { count: () => undefined },
       sleep: (ms) => clock.sleep(ms),
     };
-    Object.assign(handlers, workflowHandlers(this.#ports));
+    for (const [name, handler] of Object.entries(workflowHandlers(this.#ports))) {
+      handlers[name] = (event) => clock.during(() => handler(event));
+    }
     this.#scan = scanCluster(this.#ports);
     this.#answer = answerApproval(this.#ports);
   }
 
   /** One scan of a cluster, as the scheduler would start it; attempts that are due begin. */
   async scan(cluster: string): Promise<ScanResult> {
-    return this.#scan({ cluster });
+    return this.#clock.during(() => this.#scan({ cluster }));
   }
 
-  /** Scans a cluster at the configured pace until aborted. */
-  async scanUntil(cluster: string, signal: AbortSignal): Promise<void> {
+  /**
+   * Scans a cluster at the configured pace until aborted. As with the scheduler, a scan that fails
+   * is left to the next one.
+   */
+  async scanUntil(cluster: string, signal: AbortSignal, listener: ScanListener): Promise<void> {
     const { config } = await this.#ports.config();
     while (!signal.aborted) {
-      await this.scan(cluster);
+      try {
+        listener.onScan(await this.scan(cluster));
+      } catch (error) {
+        listener.onFailure(error);
+      }
       try {
         await this.#clock.sleep(config.timings.scan * 1000, signal);
       } catch (error) {
