@@ -25,6 +25,8 @@ export interface Files {
   adminKubeconfig: string;
   schedulerConfig: string;
   kwokConfig: string;
+  auditPolicy: string;
+  auditLog: string;
 }
 
 /**
@@ -74,6 +76,8 @@ export function apiserver(ports: Ports, files: Files): Command {
       // A loopback address cannot be an endpoint of the `kubernetes` Service.
       '--endpoint-reconciler-type=none',
       '--event-ttl=1h',
+      `--audit-policy-file=${files.auditPolicy}`,
+      `--audit-log-path=${files.auditLog}`,
       '--profiling=false',
     ],
   };

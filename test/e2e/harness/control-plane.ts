@@ -4,6 +4,7 @@ import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type AuditEntry, auditPolicy, readAuditLog } from './audit.ts';
 import { buildTools } from './build.ts';
 import { KubeClient } from './client.ts';
 import * as components from './components.ts';
@@ -39,6 +40,8 @@ export interface ControlPlane {
   /** Runs kubectl and gives its output. It throws a `KubectlError` unless it ends with 0. */
   kubectl(args: string[], options?: { stdin?: string; identity?: Identity }): Promise<string>;
   injector: FaultInjector;
+  /** Every request of that identity so far, oldest first; there is no audit of admin. */
+  audit(identity: Exclude<Identity, 'admin'>): AuditEntry[];
   /** The folder with one log for each component. */
   logs: string;
   /** The end of every component's log. */
@@ -91,6 +94,7 @@ async function start(
   writeFileSync(files.tokens, tokenFile(tokens), { mode: 0o600 });
   writeFileSync(files.schedulerConfig, components.schedulerConfiguration(files));
   writeFileSync(files.kwokConfig, kwokConfiguration());
+  writeFileSync(files.auditPolicy, auditPolicy());
 
   const launch = async (command: Command, ready: () => Promise<boolean>) => {
     group.start(command);
@@ -163,6 +167,7 @@ async function start(
     kubectl: (args, { stdin, identity = 'admin' } = {}) =>
       runKubectl(configFile(identity), args, stdin),
     injector,
+    audit: (identity) => readAuditLog(files.auditLog, IDENTITIES[identity].user),
     logs,
     collectLogs: (lines = 15) => group.logTails(lines),
     signal: (component, signal) => group.signal(component, signal),
@@ -187,6 +192,8 @@ function fileNames(folder: string): components.Files {
     adminKubeconfig: join(folder, 'admin.kubeconfig'),
     schedulerConfig: join(folder, 'scheduler.yaml'),
     kwokConfig: join(folder, 'kwok.yaml'),
+    auditPolicy: join(folder, 'audit-policy.yaml'),
+    auditLog: join(folder, 'logs', 'audit.log'),
   };
 }
 

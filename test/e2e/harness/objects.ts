@@ -175,11 +175,13 @@ export interface NodePoolOptions {
   terminationGracePeriod?: string;
   /** How long a new node takes to appear, e.g. `5s`; at once if not given. */
   registrationDelay?: string;
+  /** One of kwok's, e.g. `test-zone-a`; any of them if not given. */
+  zone?: string;
 }
 
 /** A NodePool and its KWOKNodeClass. Karpenter disrupts none of its nodes by itself. */
 export function nodePoolManifests(options: NodePoolOptions): KubeObject[] {
-  const { name, labels, taints, startupTaints, terminationGracePeriod } = options;
+  const { name, labels, taints, startupTaints, terminationGracePeriod, zone } = options;
   const nodeClass = {
     apiVersion: 'karpenter.kwok.sh/v1alpha1',
     kind: 'KWOKNodeClass',
@@ -202,6 +204,7 @@ export function nodePoolManifests(options: NodePoolOptions): KubeObject[] {
             only('kubernetes.io/arch', 'amd64'),
             only('kubernetes.io/os', 'linux'),
             only('karpenter.sh/capacity-type', 'on-demand'),
+            ...(zone === undefined ? [] : [only('topology.kubernetes.io/zone', zone)]),
           ],
           ...(taints === undefined ? {} : { taints }),
           ...(startupTaints === undefined ? {} : { startupTaints }),
