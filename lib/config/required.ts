@@ -59,8 +59,9 @@ export function requirementOf(config: RequiredPart, daemonSet: DaemonSet): Requi
 }
 
 /**
- * Entries that choose no DaemonSet of the cluster: they match none, or earlier entries take all
- * that they match, so that their action never applies.
+ * Entries that do not do what they say: they match no DaemonSet of the cluster, or name one whose
+ * action an earlier entry has decided otherwise. A general entry whose DaemonSets are all taken by
+ * exceptions above it is as it should be.
  */
 export function unmatchedRequirements(
   config: RequiredPart,
@@ -72,9 +73,14 @@ export function unmatchedRequirements(
       const message = `"${entryText(entry)}" matches no DaemonSet of the cluster`;
       return [{ index, entry, why: 'matches-nothing', message }];
     }
-    const earlier = config.requiredDaemonSets.slice(0, index);
-    if (hits.some((hit) => !earlier.some((other) => matches(other, hit)))) return [];
-    const message = `"${entryText(entry)}" never applies: earlier entries take every DaemonSet that it matches; move it up`;
+    if (entry.by !== 'name' && entry.by !== 'namespaced-name') return [];
+    const deciding = hits.map((hit) =>
+      config.requiredDaemonSets.find((candidate) => matches(candidate, hit)),
+    );
+    const [first] = deciding;
+    if (first === undefined || deciding.includes(entry)) return [];
+    if (deciding.every((each) => each?.action === entry.action)) return [];
+    const message = `"${entryText(entry)}" with action ${entry.action} never applies: the entry "${entryText(first)}" above it decides; move it up`;
     return [{ index, entry, why: 'shadowed', message }];
   });
 }

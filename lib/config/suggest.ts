@@ -23,7 +23,8 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of candidates) {
     const apart = distance(plain(word), plain(candidate));
-    const allowed = Math.max(1, Math.floor(candidate.length / 3));
+    // Of a name of three characters, one off is a third: as good as any other name.
+    const allowed = Math.floor(candidate.length / 3.5);
     if (apart <= allowed && (best === undefined || apart < best.distance)) {
       best = { candidate, distance: apart };
     }

@@ -80,13 +80,31 @@ describe('unmatchedRequirements', () => {
     ]);
   });
 
-  it('names an entry whose DaemonSets are all taken by earlier ones', () => {
+  it('names an entry whose action an earlier one has decided otherwise', () => {
     const config = entries(
       '{priorityClass: system-node-critical}, {name: aws-node, action: alert}',
     );
     expect(unmatchedRequirements(config, [fluentBit, awsNode])).toEqual([
-      expect.objectContaining({ index: 1, why: 'shadowed' }),
+      expect.objectContaining({
+        index: 1,
+        why: 'shadowed',
+        message:
+          '"name: aws-node" with action alert never applies: the entry "priorityClass: system-node-critical" above it decides; move it up',
+      }),
     ]);
+  });
+
+  it.each([
+    [
+      'a general entry below its exceptions',
+      '{name: aws-node, action: alert}, {priorityClass: system-node-critical}',
+    ],
+    [
+      'an entry that says the same again',
+      '{priorityClass: system-node-critical}, {name: aws-node}',
+    ],
+  ])('is silent about %s', (_what, yaml) => {
+    expect(unmatchedRequirements(entries(yaml), [awsNode])).toEqual([]);
   });
 });
 

@@ -1,0 +1,12 @@
+import { Command } from 'commander';
+import { rbacYaml } from '../../lib/kubernetes/rbac.ts';
+import type { CommandContext } from '../context.ts';
+
+/** `nodegap rbac`: what a cluster is given before nodegap may read it or act on it. */
+export function rbacCommand({ io }: CommandContext): Command {
+  return new Command('rbac')
+    .description('print the RBAC objects of nodegap, for: kubectl apply -f -')
+    .action(() => {
+      io.stdout.write(rbacYaml());
+    });
+}

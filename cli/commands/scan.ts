@@ -1,0 +1,82 @@
+import { Command, Option } from 'commander';
+import { stringify } from 'yaml';
+import { detectionPolicyOf } from '../../lib/config/required.ts';
+import { detect } from '../../lib/gap/detect.ts';
+import { actionableGaps } from '../../lib/remediation/actionable.ts';
+import { planArrow, plannerFor } from '../../lib/report/plan.ts';
+import { scanReport } from '../../lib/report/scan-report.ts';
+import { scanTable } from '../../lib/report/scan-table.ts';
+import { addViewOptions, readClusterView, type ViewOptions } from '../cluster-view.ts';
+import { type CommandContext, exitCodes } from '../context.ts';
+import { styleFor } from '../io.ts';
+import { nodesInWork } from '../marks.ts';
+import { warnOfIdleRequirements } from '../requirements.ts';
+
+interface ScanOptions extends ViewOptions {
+  /** Commander's spelling of --all-daemonsets. */
+  allDaemonsets?: boolean;
+  output: 'table' | 'wide' | 'json' | 'yaml';
+  strict?: boolean;
+}
+
+const dumpHelp = `
+A dump is what kubectl prints, in one piece or several:
+  kubectl get nodes,ds,pods,events,pdb -A -o json > dump.json
+
+Exit codes: 0 nothing to act on, 2 at least one gap that nodegap would act on (--strict: any
+gap), 1 error.`;
+
+/** `nodegap scan`: the gaps of a cluster, and what nodegap would do about them. */
+export function scanCommand(context: CommandContext): Command {
+  const command = new Command('scan').description('find nodes without the DaemonSets they need');
+  return addViewOptions(command)
+    .addOption(new Option('--all-daemonsets', 'also DaemonSets that are not required'))
+    .addOption(
+      new Option('-o, --output <format>', 'how to print')
+        .choices(['table', 'wide', 'json', 'yaml'])
+        .default('table'),
+    )
+    .addOption(new Option('--strict', 'exit 2 on any gap, actionable or not'))
+    .addHelpText('after', dumpHelp)
+    .action(async (options: ScanOptions, self: Command) => {
+      await scan(context, options, programName(self));
+    });
+}
+
+function programName(command: Command): string {
+  return command.parent?.name() ?? command.name();
+}
+
+async function scan(context: CommandContext, options: ScanOptions, name: string): Promise<void> {
+  const { io } = context;
+  const view = await readClusterView(io, options);
+  const { facts, config, now } = view;
+  const allDaemonSets = options.allDaemonsets === true;
+  warnOfIdleRequirements(io, view, allDaemonSets);
+  const policy = detectionPolicyOf(config, { allDaemonSets });
+  const detection = detect(facts, policy, now);
+  const verdicts = actionableGaps(detection, facts, config, now, { inWork: nodesInWork(facts) });
+  const report = scanReport(detection, verdicts);
+  switch (options.output) {
+    case 'json':
+      io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+      break;
+    case 'yaml':
+      io.stdout.write(stringify(report));
+      break;
+    default: {
+      const planOf = plannerFor(facts, config);
+      io.stdout.write(
+        scanTable(detection, verdicts, report, {
+          wide: options.output === 'wide',
+          style: styleFor(io.stdout, io.env),
+          width: io.stdout.isTTY === true ? io.stdout.columns : undefined,
+          planOf: (verdict) => planArrow(planOf(verdict)),
+          programName: name,
+        }),
+      );
+    }
+  }
+  const found = options.strict ? report.summary.gaps : report.summary.actionable;
+  context.exitCode = found > 0 ? exitCodes.found : exitCodes.ok;
+}

@@ -1,0 +1,43 @@
+import { CommanderError } from 'commander';
+import { messageOf, NodegapError } from '../lib/errors.ts';
+import { type Io, styleFor } from './io.ts';
+
+/** Writes what went wrong: one line a problem, then a hint; a stack only with NODEGAP_DEBUG=1. */
+export function reportFailure(error: unknown, io: Io, commandName: string): void {
+  const style = styleFor(io.stderr, io.env);
+  const { messages, hint } = describe(error, commandName);
+  for (const message of messages) io.stderr.write(`${style.bad('error:')} ${message}\n`);
+  if (hint !== undefined) io.stderr.write(`${style.warning('hint:')} ${hint}\n`);
+  if (io.env.NODEGAP_DEBUG === '1' && error instanceof Error) writeStack(error, io);
+}
+
+function writeStack(error: Error, io: Io): void {
+  io.stderr.write(`${error.stack ?? error.message}\n`);
+  if (error.cause instanceof Error) {
+    io.stderr.write('caused by: ');
+    writeStack(error.cause, io);
+  }
+}
+
+function describe(error: unknown, commandName: string): { messages: string[]; hint?: string } {
+  if (error instanceof CommanderError) return describeUsage(error, commandName);
+  const messages = messageOf(error).split('\n');
+  if (error instanceof NodegapError) {
+    return { messages, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+  }
+  // Not raised on purpose, so a fault of nodegap itself: the first line is enough to report it.
+  return {
+    messages: [`unexpected: ${messages[0] ?? ''}`],
+    hint: 'this is a fault of nodegap; run again with NODEGAP_DEBUG=1 and report what it prints',
+  };
+}
+
+/** Commander says `error: unknown option '--x'`, with `(Did you mean --y?)` on a second line. */
+function describeUsage(error: CommanderError, commandName: string) {
+  const [first = '', second] = error.message.split('\n');
+  const suggestion = second === undefined ? undefined : /^\((Did you mean .*)\)$/.exec(second)?.[1];
+  return {
+    messages: [first.replace(/^error: /, '')],
+    hint: suggestion === undefined ? `${commandName} --help` : suggestion.replace(/^Did/, 'did'),
+  };
+}

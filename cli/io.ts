@@ -1,0 +1,62 @@
+/** Everything outside that a command touches, so that tests can own it. */
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { UsageError } from '../lib/errors.ts';
+import type { KubeconfigConnection, KubeconfigOptions } from '../lib/kubernetes/kubeconfig.ts';
+import { createStyle, type Style } from '../lib/report/style.ts';
+
+export interface Output {
+  write(text: string): unknown;
+  isTTY?: boolean | undefined;
+  columns?: number | undefined;
+}
+
+export interface Io {
+  stdout: Output;
+  stderr: Output;
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  readStdin(): Promise<string>;
+  connect(options: KubeconfigOptions): Promise<KubeconfigConnection>;
+}
+
+/** The terminal, environment and clock of this process. */
+export function processIo(): Io {
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    clock: systemClock,
+    readStdin: () => text(process.stdin),
+    // Loaded when needed: a dump needs no Kubernetes client, which takes a while to load.
+    async connect(options) {
+      const { connectFromKubeconfig } = await import('../lib/kubernetes/kubeconfig.ts');
+      return connectFromKubeconfig(options);
+    },
+  };
+}
+
+/** Colours on a terminal only, and never when NO_COLOR is set (https://no-color.org). */
+export function styleFor(output: Output, env: Io['env']): Style {
+  const wanted = output.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  return createStyle(wanted);
+}
+
+/** The text of a file, or of standard input for `-`. @throws UsageError when it cannot be read. */
+export async function readText(io: Io, file: string): Promise<string> {
+  if (file === '-') return io.readStdin();
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new UsageError(`${file} cannot be read: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'EISDIR') return 'it is a directory';
+  if (code === 'EACCES') return 'permission denied';
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,89 @@
+import { Command, CommanderError } from 'commander';
+import { configCommand } from './commands/config.ts';
+import { explainCommand } from './commands/explain.ts';
+import { rbacCommand } from './commands/rbac.ts';
+import { scanCommand } from './commands/scan.ts';
+import { type CommandContext, exitCodes } from './context.ts';
+import { reportFailure } from './failure.ts';
+import type { Io } from './io.ts';
+import { packageVersion } from './version.ts';
+
+/** One function a command; each makes its commander command. */
+const commands: ((context: CommandContext) => Command)[] = [
+  scanCommand,
+  explainCommand,
+  configCommand,
+  rbacCommand,
+];
+
+/**
+ * Runs one command line (without node and script) and returns its exit code: 0 nothing to act on,
+ * 2 something to act on, 1 an error. Never throws.
+ */
+export async function main(argv: string[], io: Io, programName = 'nodegap'): Promise<number> {
+  const context: CommandContext = { io, exitCode: exitCodes.ok };
+  const program = new Command(programName)
+    .description('Finds nodes that run without the DaemonSets they need.')
+    .version(packageVersion(), '-V, --version')
+    .helpCommand('help [command]', 'show help of a command')
+    .showSuggestionAfterError(true)
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 nothing to act on, 2 something to act on, 1 error.
+
+Examples:
+  ${programName} scan                                 the cluster of the current context
+  ${programName} scan --file dump.json                a dump, see "${programName} scan --help"
+  ${programName} explain ip-10-0-1-7.ec2.internal     why, for every DaemonSet of a node`,
+    );
+  for (const make of commands) program.addCommand(make(context));
+  const usage: Usage = { failed: program, help: '' };
+  quiet(program, io, usage);
+  try {
+    if (argv.length === 0) program.help({ error: true });
+    await program.parseAsync(argv, { from: 'user' });
+    return context.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && isHelp(error)) {
+      io.stdout.write(usage.help);
+      return exitCodes.ok;
+    }
+    reportFailure(error, io, fullName(usage.failed));
+    return exitCodes.error;
+  }
+}
+
+/** What commander would have written to stderr, and the command whose usage was wrong. */
+interface Usage {
+  failed: Command;
+  help: string;
+}
+
+/** Help that was asked for was written already; that of a bare `nodegap` or `config` was kept. */
+function isHelp(error: CommanderError): boolean {
+  return error.exitCode === 0 || error.code === 'commander.help';
+}
+
+/** Lets no command write or exit by itself: what went wrong is reported in one place. */
+function quiet(command: Command, io: Io, usage: Usage): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => io.stdout.write(text),
+    writeErr(text) {
+      usage.help += text;
+    },
+    getErrHelpWidth: () => io.stdout.columns ?? defaultWidth,
+    getOutHelpWidth: () => io.stdout.columns ?? defaultWidth,
+    outputError() {
+      usage.failed = command;
+    },
+  });
+  for (const child of command.commands) quiet(child, io, usage);
+}
+
+const defaultWidth = 100;
+
+/** `nodegap config check`. */
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}

@@ -1,0 +1,61 @@
+import type { PodRef } from '../ports.ts';
+import { type DrainPlan, stuckMessage } from '../remediation/drain-plan.ts';
+import { plural } from './words.ts';
+
+/** One group of pods of a drain plan, with what happens to each of them. */
+export interface DrainGroup {
+  /** For example `evict 3 pods`. */
+  title: string;
+  /** `namespace/name`, with the reason where there is one. */
+  pods: string[];
+}
+
+const skipText = {
+  daemonset: 'of a DaemonSet',
+  mirror: 'static pod of the kubelet',
+  finished: 'finished already',
+  'comes-back': 'tolerates the isolation and would come right back',
+} as const;
+
+/** The plan in words: what would be evicted, what blocks, what a person decides, what is left. */
+export function drainGroups(plan: DrainPlan): DrainGroup[] {
+  const groups: DrainGroup[] = [
+    {
+      title: `evict ${plural(plan.evict.length, 'pod')}`,
+      pods: plan.evict.map(({ pod, warnings }) => withReasons(pod, warnings)),
+    },
+    {
+      title: `evict ${plural(plan.orphanDaemonPods.length, 'orphan')}`,
+      pods: plan.orphanDaemonPods.map(({ pod, warnings }) => withReasons(pod, warnings)),
+    },
+    {
+      title: `blocked by budget: ${plan.blockedByBudget.length}`,
+      pods: plan.blockedByBudget.map(({ pod, message }) => withReasons(pod, [message])),
+    },
+    {
+      title: `ask a person about ${plan.needsApproval.length}`,
+      pods: plan.needsApproval.map(({ pod, reasons }) =>
+        withReasons(
+          pod,
+          reasons.map(({ message }) => message),
+        ),
+      ),
+    },
+    {
+      title: `wait for ${plan.waitOnly.length} already ending`,
+      pods: plan.waitOnly.map((waiting) =>
+        withReasons(waiting.pod, waiting.stuck ? [stuckMessage(waiting)] : []),
+      ),
+    },
+    {
+      title: `leave ${plural(plan.skip.length, 'pod')}`,
+      pods: plan.skip.map(({ pod, reason }) => withReasons(pod, [skipText[reason]])),
+    },
+  ];
+  return groups.filter(({ pods }) => pods.length > 0);
+}
+
+function withReasons({ namespace, name }: PodRef, reasons: readonly string[]): string {
+  const pod = `${namespace}/${name}`;
+  return reasons.length === 0 ? pod : `${pod} (${reasons.join('; ')})`;
+}

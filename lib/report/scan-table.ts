@@ -1,0 +1,147 @@
+/** The result of `nodegap scan` as a table for people. */
+import type { Detection, Gap, UnknownEntry } from '../gap/model.ts';
+import type { GapVerdict } from '../remediation/actionable.ts';
+import { ageText } from './age.ts';
+import { type Cell, columns } from './columns.ts';
+import type { ScanReport } from './scan-report.ts';
+import type { Style } from './style.ts';
+import { plural, shortReason } from './words.ts';
+
+export interface TableOptions {
+  wide: boolean;
+  style: Style;
+  /** Rows are cut to this many characters; not at all when absent. */
+  width?: number | undefined;
+  /** `isolate → drain → replace` of an actionable gap. */
+  planOf(verdict: Extract<GapVerdict, { kind: 'actionable' }>): string;
+  /** How the command is called, for what to do next. */
+  programName: string;
+}
+
+/** Table of gaps, what is unknown, and a summary. Ends in a newline. */
+export function scanTable(
+  detection: Detection,
+  verdicts: readonly GapVerdict[],
+  report: ScanReport,
+  options: TableOptions,
+): string {
+  const blocks = [
+    gapTable(detection, verdicts, options),
+    unknownTable(report, options),
+    summary(verdicts, report, options),
+  ];
+  return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
+}
+
+function gapTable(
+  detection: Detection,
+  verdicts: readonly GapVerdict[],
+  options: TableOptions,
+): string {
+  if (verdicts.length === 0) return '';
+  const { style, wide, width } = options;
+  const head = ['NODE', 'DAEMONSET', 'CAUSE', 'BLAME', 'SINCE', 'ACTION'];
+  const wideHead = wide ? ['POOL', 'ZONE', 'POD', 'MESSAGE', 'REASON'] : [];
+  const rows = verdicts.map((verdict): Cell[] => {
+    const { gap } = verdict;
+    return [
+      { text: gap.node, paint: style.bold },
+      { text: gap.daemonSet },
+      causeCell(verdict, style),
+      { text: gap.blame },
+      { text: ageText(detection.now - gap.since) },
+      actionCell(verdict, options),
+      ...(wide ? wideCells(verdict) : []),
+    ];
+  });
+  // Wide rows are for wide terminals and pipes: nothing of them is cut.
+  return columns([heading([...head, ...wideHead], style), ...rows], wide ? undefined : width);
+}
+
+function wideCells(verdict: GapVerdict): Cell[] {
+  const { gap } = verdict;
+  const reason =
+    verdict.kind === 'actionable' ? gap.blameReason : `${verdict.code}: ${verdict.message}`;
+  return [gap.pool ?? '-', gap.zone ?? '-', podText(gap), gap.message, reason].map((text) => ({
+    text,
+  }));
+}
+
+function heading(names: readonly string[], style: Style): Cell[] {
+  return names.map((text) => ({ text, paint: style.dim }));
+}
+
+function causeCell({ kind, gap }: GapVerdict, style: Style): Cell {
+  if (kind === 'actionable') return { text: gap.cause, paint: style.bad };
+  return gap.required ? { text: gap.cause, paint: style.warning } : { text: gap.cause };
+}
+
+function actionCell(verdict: GapVerdict, { style, planOf }: TableOptions): Cell {
+  if (verdict.kind === 'actionable') {
+    const canary = verdict.canary ? ' (canary)' : '';
+    return { text: `would ${planOf(verdict)}${canary}`, paint: style.name };
+  }
+  return { text: shortReason(verdict), paint: style.dim };
+}
+
+function podText(gap: Gap): string {
+  if (gap.pod === undefined) return '-';
+  const restarts = gap.pod.restarts > 0 ? ` (${plural(gap.pod.restarts, 'restart')})` : '';
+  return `${gap.pod.name}${restarts}`;
+}
+
+function unknownTable(report: ScanReport, options: TableOptions): string {
+  if (report.unknown.length === 0) return '';
+  const { style, width, wide } = options;
+  const groups = Map.groupBy(report.unknown, ({ reason, daemonSet }) => `${reason} ${daemonSet}`);
+  const rows = [...groups.values()].flatMap((entries) =>
+    wide || entries.length < leastGrouped ? entries : [grouped(entries)],
+  );
+  const cells = rows.map(({ node, daemonSet, reason, message }): Cell[] => [
+    { text: node ?? '-' },
+    { text: daemonSet ?? '-' },
+    { text: reason, paint: style.warning },
+    { text: message },
+  ]);
+  return columns([heading(['NODE', 'DAEMONSET', 'UNKNOWN', 'WHY'], style), ...cells], width);
+}
+
+/** Fewer entries of a kind are shown one by one. */
+const leastGrouped = 4;
+
+/** One row for many nodes of which the same is unknown, as when a whole dump is old. */
+function grouped(entries: readonly UnknownEntry[]): UnknownEntry {
+  const [first] = entries;
+  return {
+    ...(first?.daemonSet === undefined ? {} : { daemonSet: first.daemonSet }),
+    node: plural(entries.length, 'node'),
+    reason: first?.reason ?? '',
+    message: `for example: ${first?.message ?? ''}`,
+  };
+}
+
+function summary(
+  verdicts: readonly GapVerdict[],
+  { summary: counts }: ScanReport,
+  { style, programName }: TableOptions,
+): string {
+  const looked = `${plural(counts.nodes, 'node')}, ${plural(counts.eligiblePairs, 'pair')} of node and DaemonSet looked at`;
+  const unknown = counts.unknown > 0 ? `, ${style.warning(`${counts.unknown} unknown`)}` : '';
+  if (counts.gaps === 0 && counts.unknown === 0) return `${style.good('✓')} no gaps (${looked})`;
+  if (counts.gaps === 0) return `${style.warning('?')} no gaps found (${looked}${unknown})`;
+  const nodes = new Set(verdicts.map(({ gap }) => gap.nodeUid)).size;
+  const causes = Object.entries(counts.byCause).map(([cause, count]) => `${count} ${cause}`);
+  const first = verdicts.find(({ kind }) => kind === 'actionable') ?? verdicts[0];
+  return [
+    `${style.bold(plural(counts.gaps, 'gap'))} on ${plural(nodes, 'node')}: ${causes.join(', ')} (${looked}${unknown})`,
+    actionLine(verdicts, style),
+    style.dim(`${programName} explain ${first?.gap.node ?? 'NODE'} says why`),
+  ].join('\n');
+}
+
+function actionLine(verdicts: readonly GapVerdict[], style: Style): string {
+  const actionable = verdicts.filter(({ kind }) => kind === 'actionable');
+  if (actionable.length === 0) return 'nothing that nodegap would act on';
+  const nodes = new Set(actionable.map(({ gap }) => gap.nodeUid)).size;
+  return style.bad(`nodegap would act on ${plural(nodes, 'node')}`);
+}

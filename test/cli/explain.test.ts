@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { KubernetesError } from '../../lib/errors.ts';
+import { readDump } from '../../lib/kubernetes/dump.ts';
+import type { KubeconfigConnection } from '../../lib/kubernetes/kubeconfig.ts';
+import { dumpOf, nodegap } from './run.ts';
+
+async function explain(fixture: string, ...args: string[]): Promise<string> {
+  const { out, err, code } = await nodegap(['explain', ...args, '--file', dumpOf(fixture)]);
+  expect({ err, code }).toEqual({ err: '', code: 0 });
+  return out;
+}
+
+describe('nodegap explain', () => {
+  it('says of a gap why it is one, whose fault, and what would be done', async () => {
+    const text = await explain('C30', 'n2');
+    expect(text).toMatch(/^node n2: Ready · 3d old · pool general · zone eu-west-1a · karpenter/);
+    for (const part of [
+      /^✗ logging\/log-router: sandbox for 39m, blame: node$/m,
+      /should run +yes: it has no node selector: every node is meant/,
+      /pod +log-router-\w+: Pending, not Ready, 40m old, revision \w+/,
+      /cause +sandbox: /,
+      /blame +node: /,
+      /evidence +.* = /,
+      /1\. isolate: cordon; no taint yet/,
+      /2\. wait: hold-down 10m; healthy for 2m undoes it all/,
+      /mode observe: nothing is written/,
+      /look further +kubectl -n logging describe pod log-router-/,
+      /timings +scan every 1m · grace node 10m, pod 5m · confirmation 2 scans and 1m/,
+      /limits +breaker 20 % unhealthy/,
+      /asks +a person, when a drain is blocked/,
+    ]) {
+      expect(text).toMatch(part);
+    }
+  });
+
+  it('says of each DaemonSet that is not meant for the node which taint keeps it out', async () => {
+    const text = await explain('C01', 'n3-gpu');
+    expect(text).toMatch(/^- monitoring\/node-exporter: not meant for this node$/m);
+    expect(text).toMatch(/should run +no: it does not tolerate taint dedicated=gpu:NoSchedule/);
+  });
+
+  it('says that a DaemonSet is fine and which term of the affinity matches', async () => {
+    const text = await explain('C04', 'n1');
+    expect(text).toMatch(/^✓ \S+: Ready$/m);
+    expect(text).toMatch(/should run +yes: node affinity matches: app In \[fluent\]/);
+  });
+
+  it('says why nothing is done, with the code', async () => {
+    const text = await explain('C33', 'n1', 'kube-proxy');
+    expect(text).toMatch(/nodegap would +nothing \(blame-daemonset\): /);
+    const young = await explain('C44', 'n2');
+    expect(young).toMatch(/nodegap would +nothing yet \(starting\): /);
+  });
+
+  it('looks past a startup taint and names it', async () => {
+    const text = await explain('C46', 'n2', 'logging/fluent-bit');
+    expect(text).toMatch(/looked past a startup taint: node\.cilium\.io\/agent-not-ready/);
+  });
+
+  it('shows only the DaemonSet that was asked for', async () => {
+    const text = await explain('C16', 'n1', 'edge/lb-agent');
+    expect(text).toContain('edge/lb-agent');
+    expect(text).not.toContain('kube-system/kube-proxy: ');
+  });
+
+  it('plans the drain: who is evicted, blocked, asked about, waited for, left (C112)', async () => {
+    const text = await explain('C71', 'n2');
+    const plan = text.slice(text.indexOf('a drain of this node would now'));
+    expect(plan).toMatch(
+      /evict 3 pods\n {4}shop\/web-7f6c9-aaaaa\n {4}shop\/cache-0\n {4}shop\/scratch-66d5f-qq2wz \(.*emptyDir/,
+    );
+    expect(plan).toMatch(
+      /evict 1 orphan\n {4}legacy\/oldds-x7k2p \(its DaemonSet oldds does not exist/,
+    );
+    expect(plan).toMatch(/blocked by budget: 1\n {4}shop\/api-59c8d-zzz9x \(.*shop\/api allows 0/);
+    expect(plan).toMatch(/ask a person about 1\n {4}shop\/naked \(has no controller/);
+    expect(plan).toMatch(/wait for 1 already ending\n {4}shop\/leaving-6b8c-2mm4s/);
+    expect(plan).toMatch(/leave 3 pods\n {4}kube-system\/node-agent-hxv8l \(of a DaemonSet\)/);
+  });
+
+  it('says that a node is left out', async () => {
+    const list = JSON.parse(readFileSync(dumpOf('C30'), 'utf8')) as {
+      items: { kind: string; metadata: { name: string; deletionTimestamp?: string } }[];
+    };
+    const n2 = list.items.find(({ kind, metadata }) => kind === 'Node' && metadata.name === 'n2');
+    if (n2 !== undefined) n2.metadata.deletionTimestamp = '2026-11-29T11:59:00Z';
+    const { out } = await nodegap(['explain', 'n2', '--file', '-'], {
+      stdin: JSON.stringify(list),
+    });
+    expect(out).toMatch(/left out +n2 is being deleted since .*; nothing here is a gap/);
+    expect(out).not.toContain('a drain of this node');
+  });
+
+  it('says of a silent node that nothing can be told', async () => {
+    const { out } = await nodegap(['explain', 'n2', '--file', dumpOf('C30')], {
+      at: '2026-11-29T12:20:00Z',
+    });
+    expect(out).toMatch(/unknown +heartbeat-stale: /);
+    expect(out).toMatch(/^\? logging\/log-router: cannot be told$/m);
+  });
+
+  it('folds at the width of the terminal, commands excepted', async () => {
+    const { out } = await nodegap(['explain', 'n2', '--file', dumpOf('C30')], {
+      columns: 80,
+      env: { NO_COLOR: '1' },
+    });
+    const folded = out.split('\n').filter((line) => /^ {2}\S| {18}/.test(line));
+    const long = folded.filter((line) => line.length > 82 && !line.includes('kubectl'));
+    expect(long).toEqual([]);
+  });
+
+  it.each([
+    ['n9', undefined, 'there is no node "n9" in cluster', 'there are: n1, n2'],
+    [
+      'n1',
+      'log-ruoter',
+      'there is no DaemonSet "log-ruoter" in cluster',
+      'did you mean log-router?',
+    ],
+    ['n1', 'a/b', 'there is no DaemonSet "a/b" in cluster', 'there are: logging/log-router'],
+  ])('knows no %s %s', async (node, daemonSet, message, hint) => {
+    const args = ['explain', node, ...(daemonSet === undefined ? [] : [daemonSet])];
+    const { code, out, err } = await nodegap([...args, '--file', dumpOf('C30')]);
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: '',
+      err: `error: ${message}\nhint: ${hint}\n`,
+    });
+  });
+
+  it('puts the context into the commands, and does without pods it may not read', async () => {
+    const { facts } = readDump(JSON.parse(readFileSync(dumpOf('C30'), 'utf8')));
+    const reader = {
+      listNodes: async () => facts.nodes,
+      listDaemonSets: async () => facts.daemonSets,
+      listDaemonSetPods: async () => facts.pods,
+      listEventsOf: async () => [],
+      listNodeClaims: async () => [],
+      async listPodsOnNode() {
+        throw new KubernetesError('forbidden', 'pods may not be listed');
+      },
+    };
+    const connect = async () => ({ name: 'my ctx', reader }) as unknown as KubeconfigConnection;
+    const { out, code } = await nodegap(['explain', 'n2', '--context', 'my ctx'], { connect });
+    expect(out).toContain("kubectl --context 'my ctx' -n logging describe pod");
+    expect(out).toMatch(/a drain of this node would now\n +unknown +pods may not be listed/);
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,48 @@
+/** Runs the command line inside the test, with everything outside it made up. */
+import { join } from 'node:path';
+import type { Io } from '../../cli/io.ts';
+import { main } from '../../cli/main.ts';
+
+export const noon = '2026-11-29T12:00:00Z';
+
+/** Path of the dump of a fixture. */
+export function dumpOf(fixture: string): string {
+  return join(import.meta.dirname, '../gap/fixtures', fixture, 'cluster.json');
+}
+
+export interface Run {
+  code: number;
+  out: string;
+  err: string;
+}
+
+export interface RunOptions {
+  stdin?: string;
+  env?: Record<string, string>;
+  /** A terminal of this width. */
+  columns?: number;
+  connect?: Io['connect'];
+  /** The present, ISO 8601. */
+  at?: string;
+  programName?: string;
+}
+
+/** Runs `nodegap ARGV`. The present is the `now` of the fixtures unless said otherwise. */
+export async function nodegap(argv: string[], options: RunOptions = {}): Promise<Run> {
+  const written = { out: '', err: '' };
+  const terminal = options.columns === undefined ? {} : { isTTY: true, columns: options.columns };
+  const io: Io = {
+    stdout: { ...terminal, write: (text: string) => (written.out += text) },
+    stderr: { ...terminal, write: (text: string) => (written.err += text) },
+    env: options.env ?? {},
+    clock: { now: () => Date.parse(options.at ?? noon) },
+    readStdin: async () => options.stdin ?? '',
+    connect:
+      options.connect ??
+      (() => {
+        throw new Error('this test connects to no cluster');
+      }),
+  };
+  const code = await main(argv, io, options.programName);
+  return { code, ...written };
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import type { Detection, Gap, UnknownEntry } from '../../lib/gap/model.ts';
+import type { GapVerdict } from '../../lib/remediation/actionable.ts';
+import { scanReport } from '../../lib/report/scan-report.ts';
+import { scanTable } from '../../lib/report/scan-table.ts';
+import { createStyle } from '../../lib/report/style.ts';
+import { gapOf, minute, t0 } from '../remediation/samples.ts';
+
+const acting = gapOf({ node: 'n1', pool: 'general', zone: 'eu-west-1a', cause: 'sandbox' });
+const optional = gapOf({
+  node: 'n2',
+  nodeUid: 'uid-n2',
+  daemonSet: 'logging/fluent-bit',
+  required: false,
+  cause: 'crash-loop',
+  since: t0 - 3 * 24 * 60 * minute,
+  pod: { namespace: 'logging', name: 'fluent-bit-x', uid: 'u', restarts: 14 },
+});
+const verdicts: GapVerdict[] = [
+  { kind: 'actionable', gap: acting, canary: false },
+  {
+    kind: 'not-actionable',
+    gap: optional,
+    code: 'not-required',
+    message: 'logging/fluent-bit is not a required DaemonSet',
+    passing: false,
+  },
+];
+
+function detectionOf(gaps: Gap[], unknown: UnknownEntry[] = []): Detection {
+  return { cluster: 'prod', now: t0, gaps, unknown, nodes: 3, eligiblePairs: 6 };
+}
+
+function tableOf(
+  shown: GapVerdict[],
+  options: Partial<Parameters<typeof scanTable>[3]> = {},
+  unknown: UnknownEntry[] = [],
+): string {
+  const detection = detectionOf(
+    shown.map(({ gap }) => gap),
+    unknown,
+  );
+  return scanTable(detection, shown, scanReport(detection, shown), {
+    wide: false,
+    style: createStyle(false),
+    planOf: () => 'isolate → drain → replace',
+    programName: 'nodegap',
+    ...options,
+  });
+}
+
+describe('scanReport', () => {
+  it('has exactly the keys of the contract', () => {
+    const unknown = [{ node: 'n3', reason: 'heartbeat-stale', message: 'silent' }];
+    expect(scanReport(detectionOf([acting, optional], unknown), verdicts)).toEqual({
+      cluster: 'prod',
+      now: '2026-11-29T12:00:00Z',
+      gaps: [
+        {
+          node: 'n1',
+          daemonSet: 'kube-system/aws-node',
+          cause: 'sandbox',
+          blame: 'node',
+          actionable: true,
+          since: '2026-11-29T11:40:00Z',
+          message: 'container aws-node is not ready',
+          required: true,
+        },
+        {
+          node: 'n2',
+          daemonSet: 'logging/fluent-bit',
+          cause: 'crash-loop',
+          blame: 'node',
+          actionable: false,
+          since: '2026-11-26T12:00:00Z',
+          message: 'container aws-node is not ready',
+          required: false,
+        },
+      ],
+      unknown: [{ node: 'n3', reason: 'heartbeat-stale', message: 'silent' }],
+      summary: {
+        nodes: 3,
+        eligiblePairs: 6,
+        gaps: 2,
+        actionable: 1,
+        unknown: 1,
+        byCause: { 'crash-loop': 1, sandbox: 1 },
+      },
+    });
+  });
+});
+
+describe('scanTable', () => {
+  it('shows a row a gap and what would be done', () => {
+    expect(tableOf(verdicts)).toBe(
+      [
+        'NODE  DAEMONSET             CAUSE       BLAME  SINCE  ACTION',
+        'n1    kube-system/aws-node  sandbox     node   20m    would isolate → drain → replace',
+        'n2    logging/fluent-bit    crash-loop  node   3d     not required',
+        '',
+        '2 gaps on 2 nodes: 1 crash-loop, 1 sandbox (3 nodes, 6 pairs of node and DaemonSet looked at)',
+        'nodegap would act on 1 node',
+        'nodegap explain n1 says why',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('adds place, pod, message and reason code when wide', () => {
+    const text = tableOf(verdicts, { wide: true });
+    expect(text).toMatch(/ACTION +POOL +ZONE +POD +MESSAGE +REASON/);
+    expect(text).toMatch(/general +eu-west-1a +- +container/);
+    expect(text).toMatch(/fluent-bit-x \(14 restarts\)/);
+    expect(text).toMatch(/not-required: logging\/fluent-bit is not a required DaemonSet/);
+  });
+
+  it('marks a canary', () => {
+    const canary: GapVerdict[] = [{ kind: 'actionable', gap: acting, canary: true }];
+    expect(tableOf(canary)).toContain('would isolate → drain → replace (canary)');
+  });
+
+  it('says that there is nothing', () => {
+    expect(tableOf([])).toBe('✓ no gaps (3 nodes, 6 pairs of node and DaemonSet looked at)\n');
+  });
+
+  it('lists what is unknown and counts it', () => {
+    const text = tableOf([], {}, [{ node: 'n3', reason: 'heartbeat-stale', message: 'silent' }]);
+    expect(text).toMatch(/^NODE +DAEMONSET +UNKNOWN +WHY\nn3 +- +heartbeat-stale +silent\n/);
+    expect(text).toContain('looked at, 1 unknown)');
+  });
+
+  it('keeps every row on one line of a narrow terminal', () => {
+    const [head, ...rows] = tableOf(verdicts, { width: 70 }).split('\n\n')[0]?.split('\n') ?? [];
+    expect(head).toBeDefined();
+    for (const row of rows) expect(row.length).toBeLessThanOrEqual(70);
+    expect(rows[0]).toMatch(/would isola.*…$/);
+  });
+});
