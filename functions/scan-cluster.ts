@@ -90,11 +90,11 @@ async function keepBreakers(ports: ScanPorts, reading: ClusterReading): Promise<
   const next = nextBreakerStates(breakers, counts, now, config.breaker.coolDown * 1000);
   await saveBreakerStates(ports.table, facts.cluster, breakers, next);
   const { opened, closed } = breakerTransitions(breakers, next);
-  for (const state of opened) {
-    await ports.notifier.notify(breakerNotice(facts.cluster, 'opened', state));
+  if (opened.length > 0) {
+    await ports.notifier.notify(breakerNotice(facts.cluster, 'opened', opened));
   }
-  for (const state of closed) {
-    await ports.notifier.notify(breakerNotice(facts.cluster, 'closed', state));
+  if (closed.length > 0) {
+    await ports.notifier.notify(breakerNotice(facts.cluster, 'closed', closed));
   }
   return next;
 }

@@ -2,27 +2,44 @@ import type { Notice } from '../ports.ts';
 import type { MeasuredState } from '../safety/breaker.ts';
 import { labelOf } from '../safety/scope.ts';
 
-/** The one notice that goes out when a breaker opens, and the one when it closes. */
+/**
+ * The one notice that goes out when breakers open or close. Those of several scopes that do so in
+ * the same scan are one piece of news. `states` holds at least one.
+ */
 export function breakerNotice(
   cluster: string,
   event: 'opened' | 'closed',
-  state: MeasuredState,
+  states: readonly MeasuredState[],
 ): Notice {
-  const scope = labelOf(state);
-  const percent = Math.round((100 * state.unhealthy) / Math.max(1, state.total));
-  const numbers = `${state.unhealthy} of ${state.total} nodes unhealthy (${percent} %), limit ${state.limit}`;
+  const scopes = states.map(labelOf).join(', ');
   return {
     kind: 'breaker',
     cluster,
-    subject: `nodegap: breaker ${event} in ${cluster}, ${scope}`.slice(0, 100),
-    body:
-      event === 'opened'
-        ? [
-            `${scope}: ${numbers}.`,
-            `Nodes: ${state.unhealthyNodes.join(', ')}.`,
-            'No new work begins there until the numbers are back under the limit for the cool-down.',
-            'What is isolated already is still watched and undone when it recovers.',
-          ].join('\n')
-        : `${scope}: work may begin again, paced by the caps. Last seen above: ${numbers}.`,
+    subject: `nodegap: breaker ${event} in ${cluster}: ${scopes}`.slice(0, 100),
+    body: [
+      ...states.map((state) => `${labelOf(state)}: ${numbersOf(state)}.`),
+      ...(event === 'opened' ? openedLines(states) : closedLines),
+    ].join('\n'),
   };
 }
+
+function numbersOf({ unhealthy, total, limit }: MeasuredState): string {
+  const percent = Math.round((100 * unhealthy) / Math.max(1, total));
+  return `${unhealthy} of ${total} nodes unhealthy (${percent} %), limit ${limit}`;
+}
+
+function openedLines(states: readonly MeasuredState[]): string[] {
+  const nodes = [...new Set(states.flatMap(({ unhealthyNodes }) => unhealthyNodes))].sort();
+  const isCutShort = states.some(({ unhealthy, unhealthyNodes }) => {
+    return unhealthy > unhealthyNodes.length;
+  });
+  return [
+    `Nodes: ${nodes.join(', ')}${isCutShort ? ' and others' : ''}.`,
+    'No new work begins there until the numbers are back under the limit for the cool-down.',
+    'What is isolated already is still watched and undone when it recovers.',
+  ];
+}
+
+const closedLines = [
+  'Work may begin again, paced by the caps. The numbers are those last seen above the limit.',
+];
