@@ -8,8 +8,7 @@ const asPlugin = basename(process.argv[1] ?? '').startsWith('kubectl-nodegap');
 
 // Written to a pipe that was closed (`nodegap scan | head`): nobody reads on, which is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  if (error.code !== 'EPIPE') throw error;
 });
 
 process.exitCode = await main(

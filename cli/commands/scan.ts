@@ -72,6 +72,10 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
           style: styleFor(io.stdout, io.env),
           width: io.stdout.isTTY === true ? io.stdout.columns : undefined,
           planOf: (verdict) => planArrow(planOf(verdict)),
+          parallel: {
+            pool: config.breaker.parallelPerPool,
+            cluster: config.breaker.parallelPerCluster,
+          },
           programName: name,
         }),
       );

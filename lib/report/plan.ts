@@ -41,7 +41,8 @@ export function plannerFor(
     if (node === undefined) return [];
     const claim = claimFor(node);
     const owner = node.metadata.ownerReferences?.find(({ kind }) => kind === 'NodeClaim');
-    const name = claim?.metadata.name ?? owner?.name;
+    // A dump often holds no NodeClaims, but the node names its own.
+    const name = claim?.metadata.name ?? (facts.nodeClaims.ok ? undefined : owner?.name);
     const unnamed = facts.nodeClaims.ok ? 'none' : 'unread';
     const requiredHere = required.filter(
       (each) => intentEligibility(node, each, config.startupTaints).kind === 'eligible',

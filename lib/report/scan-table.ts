@@ -14,6 +14,8 @@ export interface TableOptions {
   width?: number | undefined;
   /** `isolate → drain → replace` of an actionable gap. */
   planOf(verdict: Extract<GapVerdict, { kind: 'actionable' }>): string;
+  /** Nodes worked on at the same time. */
+  parallel: { pool: number; cluster: number };
   /** How the command is called, for what to do next. */
   programName: string;
 }
@@ -123,8 +125,9 @@ function grouped(entries: readonly UnknownEntry[]): UnknownEntry {
 function summary(
   verdicts: readonly GapVerdict[],
   { summary: counts }: ScanReport,
-  { style, programName }: TableOptions,
+  options: TableOptions,
 ): string {
+  const { style, programName } = options;
   const looked = `${plural(counts.nodes, 'node')}, ${plural(counts.eligiblePairs, 'pair')} of node and DaemonSet looked at`;
   const unknown = counts.unknown > 0 ? `, ${style.warning(`${counts.unknown} unknown`)}` : '';
   if (counts.gaps === 0 && counts.unknown === 0) return `${style.good('✓')} no gaps (${looked})`;
@@ -134,14 +137,18 @@ function summary(
   const first = verdicts.find(({ kind }) => kind === 'actionable') ?? verdicts[0];
   return [
     `${style.bold(plural(counts.gaps, 'gap'))} on ${plural(nodes, 'node')}: ${causes.join(', ')} (${looked}${unknown})`,
-    actionLine(verdicts, style),
+    actionLine(verdicts, options),
     style.dim(`${programName} explain ${first?.gap.node ?? 'NODE'} says why`),
   ].join('\n');
 }
 
-function actionLine(verdicts: readonly GapVerdict[], style: Style): string {
+function actionLine(verdicts: readonly GapVerdict[], { style, parallel }: TableOptions): string {
   const actionable = verdicts.filter(({ kind }) => kind === 'actionable');
   if (actionable.length === 0) return 'nothing that nodegap would act on';
   const nodes = new Set(actionable.map(({ gap }) => gap.nodeUid)).size;
-  return style.bad(`nodegap would act on ${plural(nodes, 'node')}`);
+  const pace =
+    nodes > 1
+      ? `, at most ${parallel.pool} of a pool and ${parallel.cluster} of the cluster at a time`
+      : '';
+  return style.bad(`nodegap would act on ${plural(nodes, 'node')}${pace}`);
 }

@@ -44,6 +44,7 @@ function tableOf(
     wide: false,
     style: createStyle(false),
     planOf: () => 'isolate → drain → replace',
+    parallel: { pool: 1, cluster: 3 },
     programName: 'nodegap',
     ...options,
   });
@@ -117,6 +118,15 @@ describe('scanTable', () => {
   it('marks a canary', () => {
     const canary: GapVerdict[] = [{ kind: 'actionable', gap: acting, canary: true }];
     expect(tableOf(canary)).toContain('would isolate → drain → replace (canary)');
+  });
+
+  it('says how many nodes are worked on at a time when there are several', () => {
+    const several = [acting, gapOf({ node: 'n3', nodeUid: 'uid-n3' })].map(
+      (gap): GapVerdict => ({ kind: 'actionable', gap, canary: false }),
+    );
+    expect(tableOf(several)).toContain(
+      'nodegap would act on 2 nodes, at most 1 of a pool and 3 of the cluster at a time\n',
+    );
   });
 
   it('says that there is nothing', () => {
