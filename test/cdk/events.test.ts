@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fleet, functionsOf, resourcesOf, synthesize, textOf } from './synthesis.ts';
 
@@ -179,6 +180,13 @@ describe('a queue', () => {
       ['nodegap-events', 'nodegap-route-event'],
       ['nodegap-janitor', 'nodegap-janitor'],
     ]);
+  });
+});
+
+describe('a function that reads a queue', () => {
+  it.each(['route-event', 'janitor'])('%s takes batches and says which messages failed', (name) => {
+    const source = readFileSync(new URL(`../../functions/${name}.ts`, import.meta.url), 'utf8');
+    expect(source.includes('processPartialResponse('), 'handles an SQS batch').toBe(true);
   });
 });
 
