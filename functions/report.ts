@@ -30,7 +30,7 @@ export function makeHandler(ports: ReportPorts) {
       message: outcome.message,
       nextAttemptAt: outcome.nextAttempt,
     });
-    if (outcome.nextAttempt === 'never') await episodes.close(cluster, nodeUid);
+    if (outcome.closesEpisode) await episodes.close(cluster, nodeUid);
     await new DrainStore(ports.table).clear(cluster, nodeUid);
     if (outcome.node === 'replaced') {
       await new ReplacementStore(ports.table).clear(cluster, nodeUid);
@@ -87,7 +87,9 @@ function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): No
     typeof outcome.nextAttempt === 'number'
       ? `The next attempt may start at ${new Date(outcome.nextAttempt).toISOString()}.`
       : outcome.nextAttempt === 'never'
-        ? 'The episode is closed.'
+        ? outcome.closesEpisode
+          ? 'The episode is closed.'
+          : 'No further attempt in this episode, unless a person asks for one.'
         : 'The next attempt starts when the breaker closes.';
   return {
     kind: outcome.voice === 'alert' ? 'alert' : 'report',

@@ -1,5 +1,6 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { isoTime } from '../lib/clock.ts';
 import { clusterArn } from '../lib/config/cluster-arn.ts';
 import { busEventSchema, type Route, routeOf } from '../lib/remediation/route.ts';
 import { Episodes, executionName } from '../lib/safety/episodes.ts';
@@ -74,7 +75,9 @@ export async function startAttempt(
   const { node, nodeUid, byPerson } = target;
   const episodes = new Episodes(ports.table, ports.clock);
   const taken = await episodes.take({ cluster: cluster.name, node, nodeUid }, { byPerson });
-  if (taken.kind === 'not-due') return `not due before ${new Date(taken.at).toISOString()}`;
+  if (taken.kind === 'not-due') {
+    return `not due: ${typeof taken.at === 'number' ? isoTime(taken.at) : taken.at}`;
+  }
   const { episode, attempt } = taken;
   const name = executionName({
     cluster: cluster.name,

@@ -48,6 +48,8 @@ export interface EmbeddedOptions {
   onNotice?: (notice: Notice) => void;
   onWorkflow?: (event: WorkflowEvent) => void;
   metrics?: Metrics;
+  /** Stands between the machine and a handler: tests make tasks run twice or fail with it. */
+  wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
 }
 
 export interface ScanListener {
@@ -88,7 +90,8 @@ export class Embedded {
       sleep: (ms) => clock.sleep(ms),
     };
     for (const [name, handler] of Object.entries(workflowHandlers(this.#ports))) {
-      handlers[name] = (event) => clock.during(() => handler(event));
+      const wrapped = options.wrapHandler?.(name, handler) ?? handler;
+      handlers[name] = (event) => clock.during(() => wrapped(event));
     }
     this.#scan = scanCluster(this.#ports);
     this.#answer = answerApproval(this.#ports);

@@ -87,7 +87,14 @@ export function judge(facts: JudgeFacts): Judgement {
   const gaps = facts.gaps
     .filter((gap) => gap.nodeUid === facts.nodeUid && gap.required)
     .map((gap) => behindOwnTaint(gap, facts));
-  const refuse = (objection: Objection): Judgement => ({ kind: 'refuse', gaps, ...objection });
+  // Field by field: an objection may be a richer object, with a `kind` of its own.
+  const refuse = ({ code, message, retryAt }: Objection): Judgement => ({
+    kind: 'refuse',
+    code,
+    message,
+    gaps,
+    ...(retryAt === undefined ? {} : { retryAt }),
+  });
 
   if (facts.cluster === undefined) {
     return refuse({

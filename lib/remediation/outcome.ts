@@ -14,6 +14,8 @@ export interface Outcome {
   /** What the node is left as. */
   node: 'untouched' | 'isolated' | 'released' | 'replaced' | 'gone';
   nextAttempt: NextAttempt;
+  /** The episode ends with this attempt. Otherwise the scan ends it after hold-up. */
+  closesEpisode: boolean;
 }
 
 const minute = 60_000;
@@ -40,6 +42,19 @@ const breakerCodes = new Set(['breaker-open', 'breaker-cooling', 'breaker-trippe
 
 /** Decides how an attempt ended from what its states left behind. */
 export function outcomeOf(state: WorkflowState, config: Config | undefined, now: number): Outcome {
+  const ending = endingOf(state, config, now);
+  const over = ending.node === 'replaced' || ending.node === 'gone' || healedInHoldDown(state);
+  return { ...ending, closesEpisode: over && ending.nextAttempt === 'never' };
+}
+
+/** Hold-up has passed under the eyes of the execution. */
+function healedInHoldDown(state: WorkflowState): boolean {
+  return state.recovery?.next === 'recovered' || state.drain?.code === 'recovered';
+}
+
+type Ending = Omit<Outcome, 'closesEpisode'>;
+
+function endingOf(state: WorkflowState, config: Config | undefined, now: number): Ending {
   const soon = now + 5 * minute;
   if (state.failure !== undefined) {
     return {
@@ -72,7 +87,7 @@ export function outcomeOf(state: WorkflowState, config: Config | undefined, now:
   };
 }
 
-function verified(state: WorkflowState, now: number): Outcome {
+function verified(state: WorkflowState, now: number): Ending {
   const { next, code, message } = state.verification ?? {
     next: 'timed-out',
     code: '',
@@ -90,7 +105,7 @@ function verified(state: WorkflowState, now: number): Outcome {
   };
 }
 
-function released(state: WorkflowState, config: Config | undefined, now: number): Outcome {
+function released(state: WorkflowState, config: Config | undefined, now: number): Ending {
   if (state.answer !== undefined && ['deny', 'none', 'release'].includes(state.answer.decision)) {
     const denied = state.answer.decision !== 'release';
     return {
@@ -111,7 +126,9 @@ function released(state: WorkflowState, config: Config | undefined, now: number)
     message: `${reason.message}; ${state.release?.message ?? ''}`,
     voice: reason.code === 'recovered' || !quietly(reason.code) ? 'notify' : 'quiet',
     node: reason.code.startsWith('node-') ? 'gone' : refused ? 'untouched' : 'released',
-    nextAttempt: retryOf(reason.code, state.place?.retryAt ?? 0, now),
+    nextAttempt: healedInHoldDown(state)
+      ? 'never'
+      : retryOf(reason.code, state.place?.retryAt ?? 0, now),
   };
 }
 
@@ -129,17 +146,19 @@ function lastTurn(state: WorkflowState): { code: string; message: string } {
 }
 
 /** The node stays isolated and in sight: rule 10 takes it up again. */
-function stay(code: string, message: string, now: number): Outcome {
+function stay(code: string, message: string, now: number): Ending {
   return { code, message, voice: 'alert', node: 'isolated', nextAttempt: now + 60 * minute };
 }
 
 function retryOf(code: string, retryAt: number, now: number): NextAttempt {
-  if (code === 'recovered' || code === 'node-gone' || code === 'node-recreated') return 'never';
+  if (code === 'node-gone' || code === 'node-recreated') return 'never';
+  // A person's uncordon holds until the episode closes (safety rule 10).
+  if (code === 'human-uncordoned') return 'never';
   if (breakerCodes.has(code)) return retryAt > now ? retryAt : 'when-breaker-closes';
   if (retryAt > now) return retryAt;
   // Nothing can come of it until the configuration changes; once a day is enough to say so.
   if (code === 'mode-observe') return now + day;
-  return now + (deferrals.has(code) ? 5 : 30) * minute;
+  return now + (deferrals.has(code) || code === 'recovered' ? 5 : 30) * minute;
 }
 
 /** The breaker sends one notice of its own, and a deferral is no news. */

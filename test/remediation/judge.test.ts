@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { judge } from '../../lib/remediation/judge.ts';
 import { gapOf, judgeFactsOf, nodeOf } from './samples.ts';
 
-const objection = { code: 'x', message: 'because' };
+// As the breaker gives it: with a kind of its own.
+const objection = { kind: 'open', code: 'x', message: 'because', retryAt: 7 };
 
 describe('judge', () => {
   it('acts on a confirmed gap blamed on the node', () => {
@@ -36,6 +37,7 @@ describe('judge', () => {
     expect(judge(judgeFactsOf({ [field]: objection }))).toMatchObject({
       kind: 'refuse',
       code: 'x',
+      retryAt: 7,
     });
   });
 

@@ -34,7 +34,13 @@ describe('outcomeOf', () => {
     [
       'a node that had recovered before anything was done',
       { confirm: confirm('report', 'recovered') },
-      { code: 'recovered', node: 'untouched', voice: 'quiet', nextAttempt: 'never' },
+      {
+        code: 'recovered',
+        node: 'untouched',
+        voice: 'quiet',
+        nextAttempt: t0 + 5 * minute,
+        closesEpisode: false,
+      },
     ],
     [
       'a deferral: soon again, and no notice',
@@ -62,12 +68,17 @@ describe('outcomeOf', () => {
     [
       'a recovery in hold-down',
       { isolation, recovery: recovery('recovered', 'recovered'), release: released },
-      { code: 'recovered', node: 'released', voice: 'notify', nextAttempt: 'never' },
+      { code: 'recovered', node: 'released', voice: 'notify', closesEpisode: true },
     ],
     [
       'a refusal in hold-down',
       { isolation, recovery: recovery('release', 'paused'), release: released },
       { code: 'paused', node: 'released', voice: 'notify' },
+    ],
+    [
+      'an uncordon by a person: no further attempt in this episode',
+      { isolation, recovery: recovery('release', 'human-uncordoned'), release: released },
+      { code: 'human-uncordoned', nextAttempt: 'never', closesEpisode: false },
     ],
     [
       'a denial: a day of rest',

@@ -1,0 +1,202 @@
+/**
+ * A whole nodegap over a simulated cluster, on a clock that jumps: the real handlers, the
+ * synthesized machine, the real transport over loopback, a scan every minute.
+ */
+import { loadConfig } from '../../lib/config/load.ts';
+import type { Node } from '../../lib/kubernetes/objects.ts';
+import { createReader } from '../../lib/kubernetes/reader.ts';
+import { createTransport, type Transport } from '../../lib/kubernetes/transport.ts';
+import { createWriter } from '../../lib/kubernetes/writer.ts';
+import type { ClusterReader, ClusterWriter, Notice } from '../../lib/ports.ts';
+import { isolationAnnotation } from '../../lib/safety/ownership.ts';
+import { type ClusterOptions, SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
+import { Embedded } from '../../local/embedded.ts';
+import { MemoryTable } from '../../local/memory-table.ts';
+import { loadDefinition } from '../../local/workflow/definition.ts';
+import type { TaskHandler, WorkflowEvent } from '../../local/workflow/runner.ts';
+import { DiscreteClock } from './clock.ts';
+
+export const minute = 60_000;
+
+export interface WorldOptions {
+  /** Lines of nodegap.yaml after the cluster, for example `approvals: { policy: always }`. */
+  yaml?: string;
+  mode?: 'observe' | 'act';
+  cluster?: Partial<ClusterOptions>;
+  /** Stands between nodegap and the cluster. */
+  scansMayFail?: boolean;
+  wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
+  wrap?: (client: ClusterReader & ClusterWriter) => ClusterReader & ClusterWriter;
+}
+
+export class World {
+  readonly clock = new DiscreteClock(Date.parse('2026-11-29T12:00:00Z'));
+  readonly cluster: SimulatedCluster;
+  readonly table = new MemoryTable();
+  readonly notices: Notice[] = [];
+  readonly events: WorkflowEvent[] = [];
+  readonly logs: { level: string; message: string; fields: Record<string, unknown> }[] = [];
+  #embedded: Embedded | undefined;
+  readonly scanFailures: unknown[] = [];
+  #scanning: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
+  #close: () => Promise<void> = async () => undefined;
+  readonly #options: WorldOptions;
+
+  constructor(options: WorldOptions = {}) {
+    this.#options = options;
+    this.cluster = new SimulatedCluster({ clock: this.clock, name: 'prod', ...options.cluster });
+  }
+
+  /** Serves the cluster and starts nodegap on it. Nothing happens before time passes. */
+  async start(): Promise<this> {
+    this.cluster.settle();
+    const served = await this.cluster.serve();
+    const transport: Transport = createTransport({ server: served.url });
+    this.#close = async () => {
+      transport.close();
+      await served.close();
+    };
+    const plain = { ...createReader(transport), ...createWriter(transport, this.clock) };
+    const client = this.#options.wrap?.(plain) ?? plain;
+    let id = 0;
+    const log = (level: string) => (message: string, fields: Record<string, unknown>) =>
+      void this.logs.push({ level, message, fields });
+    this.#embedded = new Embedded({
+      clock: this.clock,
+      config: loadConfig(this.#yaml(), 'nodegap.yaml'),
+      definition: await loadDefinition(),
+      table: this.table,
+      clients: { connect: async () => client },
+      random: () => 0.5,
+      newId: () => `id-${++id}`,
+      log: { info: log('info'), warn: log('warn'), error: log('error') },
+      onNotice: (notice) => this.notices.push(notice),
+      ...(this.#options.wrapHandler === undefined
+        ? {}
+        : { wrapHandler: this.#options.wrapHandler }),
+      onWorkflow: (event) => this.events.push(event),
+    });
+    this.#scanning = this.nodegap.scanUntil('prod', this.#stop.signal, {
+      onScan: () => undefined,
+      onFailure: (error) => {
+        this.scanFailures.push(error);
+      },
+    });
+    return this;
+  }
+
+  get nodegap(): Embedded {
+    if (this.#embedded === undefined) throw new Error('start() first');
+    return this.#embedded;
+  }
+
+  /** Stops the newest execution as StopExecution does, wherever it is. */
+  abort(): void {
+    const last = this.events.findLast(({ kind }) => kind === 'entered');
+    if (last !== undefined) this.nodegap.workflow.abort(last.execution);
+  }
+
+  /** Uids of the nodes whose slot somebody has. */
+  async slots(): Promise<string[]> {
+    const items = await this.table.query('cluster#prod', 'slot#');
+    return items.map(({ sk }) => sk.slice('slot#'.length));
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#scanning;
+    await this.#close();
+  }
+
+  /** Lets time pass for everything: cluster, scans, executions. */
+  async pass(minutes: number): Promise<void> {
+    await this.clock.run(minutes * minute);
+    const [failure] = this.scanFailures;
+    if (failure !== undefined && !this.#options.scansMayFail) throw failure;
+  }
+
+  /** Lets time pass until `happened`, a minute at a time, for at most a day. */
+  async until(happened: () => boolean): Promise<void> {
+    for (let passed = 0; !happened(); passed++) {
+      if (passed > 24 * 60) throw new Error('it did not happen within a day');
+      await this.pass(1);
+    }
+  }
+
+  /** Methods and paths of what was changed in the cluster, Events left out. */
+  get writes(): string[] {
+    return this.cluster.audit
+      .filter(({ path }) => !path.endsWith('/events'))
+      .map(({ method, path }) => `${method} ${path}`);
+  }
+
+  /** What waits for a person right now. */
+  async questions(): Promise<{ id: string; question: string }[]> {
+    const { approvals } = await this.nodegap.approvals();
+    return approvals as { id: string; question: string }[];
+  }
+
+  /** Lets time pass until a person is asked, and returns the id of the question. */
+  async asked(): Promise<string> {
+    for (let passed = 0; passed < 24 * 60; passed++) {
+      const [question] = await this.questions();
+      if (question !== undefined) return question.id;
+      await this.pass(1);
+    }
+    throw new Error('nobody was asked within a day');
+  }
+
+  /** Names of the states entered so far, of all executions in order, without the Choices. */
+  get path(): string[] {
+    return this.events
+      .filter(({ kind, type }) => kind === 'entered' && type !== 'Choice')
+      .map(({ state }) => state);
+  }
+
+  /** The answers of Report so far. */
+  get outcomes(): { code: string; message: string; node: string }[] {
+    return this.events
+      .filter(({ kind, state }) => kind === 'left' && state === 'Report')
+      .map(
+        ({ output }) =>
+          (output as { report: { code: string; message: string; node: string } }).report,
+      );
+  }
+
+  node(name: string): Node | undefined {
+    return this.cluster.get('nodes', name);
+  }
+
+  /** Whether nodegap has left anything on a node: a mark, a cordon or its taint. */
+  traces(name: string): string[] {
+    const node = this.node(name);
+    return [
+      ...(node?.metadata.annotations?.[isolationAnnotation] === undefined ? [] : ['mark']),
+      ...(node?.spec.unschedulable ? ['cordon'] : []),
+      ...(node?.spec.taints?.some(({ key }) => key === 'nodegap.dev/daemonset-gap')
+        ? ['taint']
+        : []),
+    ];
+  }
+
+  #yaml(): string {
+    const { mode = 'act', yaml = '' } = this.#options;
+    return `clusters:\n  - { name: prod, region: eu-west-1, mode: ${mode} }\n${yaml}`;
+  }
+}
+
+/** A pool of `nodes` with a required CNI DaemonSet and a workload under a budget, all settled. */
+export function addUsual(world: World, nodes = 10): string[] {
+  world.cluster.addPool('general', { nodes, zones: ['eu-west-1a'] });
+  world.cluster.addDaemonSet({ name: 'aws-node', priorityClassName: 'system-node-critical' });
+  world.cluster.addDeployment({
+    name: 'web',
+    // One fits on a node, so that an evicted pod needs a new one.
+    replicas: nodes,
+    cpu: 3,
+    pdb: { maxUnavailable: 1 },
+  });
+  world.cluster.settle();
+  return world.cluster.nodesOf('general').map(({ metadata }) => metadata.name);
+}
