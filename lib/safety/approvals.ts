@@ -36,7 +36,7 @@ export interface ApprovalRequest {
   taskToken: string;
   /** Epoch ms. */
   deadline: number;
-  /** Which time that this execution asks this question. 1 when absent. */
+  /** Which time that this execution asks this question, from 1 up; found out when absent. */
   round?: number;
 }
 
@@ -46,7 +46,8 @@ export type DecideOutcome =
   | { kind: 'expired' }
   | { kind: 'not-found' };
 
-const MAX_TRIES = 5;
+/** Rounds lost to another call that asked at the same moment, before giving up. */
+const MAX_LOST = 5;
 
 export class Approvals {
   readonly #table: StateTable;
@@ -61,39 +62,59 @@ export class Approvals {
   }
 
   /**
-   * Asks, and answers the question's id. The same question of the same execution and round keeps
-   * its id; a retried task brings a new token, which replaces the old one. When that question was
-   * decided already, nobody will decide it again: see `get` and answer the new token yourself.
+   * Asks, and answers the question's id. The same question of the same execution keeps its id
+   * while it is open; a retried task brings a new token, which replaces the old one. With a new
+   * token after the question was decided or ran out, it is asked anew, as the next round. A caller
+   * that counts rounds itself gives `round`, and the same round always keeps its id.
    */
   async request(request: ApprovalRequest): Promise<string> {
-    const { taskToken, round = 1, ...question } = request;
-    const key = roundKey(request.execution, request.question, round);
-    const ttl = ttlOf(request.deadline);
-    const token = (id: string): Write => ({
-      kind: 'put',
-      item: { ...tokenKey(id), taskToken, ttl },
-    });
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const asked = await this.#table.get(key);
-      if (asked !== undefined) {
+    let round = request.round ?? 1;
+    for (let lost = 0; lost < MAX_LOST; ) {
+      const asked = await this.#table.get(roundKey(request.execution, request.question, round));
+      if (asked === undefined) {
+        const id = await this.#ask(request, round);
+        if (id !== undefined) return id;
+        lost += 1;
+      } else {
         const id = textOf(asked, 'id');
-        await this.#table.transact([token(id)]);
-        return id;
+        if (request.round === undefined && (await this.#isOver(id, request.taskToken))) {
+          round += 1;
+        } else {
+          await this.#table.transact([tokenWrite(id, request)]);
+          return id;
+        }
       }
-      const id = this.#newId();
-      const approval: Approval = { ...question, id, round, askedAt: this.#clock.now() };
-      const outcome = await this.#table.transact([
-        { kind: 'put', item: { ...key, id, ttl }, condition: { kind: 'absent' } },
-        { kind: 'put', item: approvalItem(approval), condition: { kind: 'absent' } },
-        token(id),
-      ]);
-      if (outcome.kind === 'committed') return id;
     }
     throw new NodegapError(
       'State.Contended',
       `the question ${request.question} of ${request.execution} could not be stored`,
       { hint: 'try again' },
     );
+  }
+
+  /** Undefined when the round was asked by another call meanwhile. */
+  async #ask(request: ApprovalRequest, round: number): Promise<string | undefined> {
+    const { taskToken: _taskToken, ...question } = request;
+    const id = this.#newId();
+    const approval: Approval = { ...question, id, round, askedAt: this.#clock.now() };
+    const key = roundKey(request.execution, request.question, round);
+    const ttl = ttlOf(request.deadline);
+    const outcome = await this.#table.transact([
+      { kind: 'put', item: { ...key, id, ttl }, condition: { kind: 'absent' } },
+      { kind: 'put', item: approvalItem(approval), condition: { kind: 'absent' } },
+      tokenWrite(id, request),
+    ]);
+    return outcome.kind === 'committed' ? id : undefined;
+  }
+
+  /** Decided or too late, and not asked by the task that asks now. */
+  async #isOver(id: string, taskToken: string): Promise<boolean> {
+    const approval = await this.get(id);
+    const open =
+      approval !== undefined &&
+      approval.decided === undefined &&
+      this.#clock.now() < approval.deadline;
+    return !open && (await this.tokenOf(id)) !== taskToken;
   }
 
   /** The question, without its token. */
@@ -159,6 +180,10 @@ export class Approvals {
     const item = await this.#table.get(tokenKey(id));
     return item === undefined ? undefined : textOf(item, 'taskToken');
   }
+}
+
+function tokenWrite(id: string, { taskToken, deadline }: ApprovalRequest): Write {
+  return { kind: 'put', item: { ...tokenKey(id), taskToken, ttl: ttlOf(deadline) } };
 }
 
 function alreadyDecided(decided: NonNullable<Approval['decided']>): DecideOutcome {

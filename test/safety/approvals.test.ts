@@ -58,6 +58,33 @@ describe('request', () => {
     expect(new Set(['id-1', ...ids]).size).toBe(4);
   });
 
+  it('asks anew when another task asks after the question was decided or ran out', async () => {
+    const blocked = { question: 'drain-blocked', decision: 'retry' } as const;
+    const ask = (taskToken: string) =>
+      approvals.request(question({ question: blocked.question, taskToken }));
+    const first = await ask('token-1');
+    await approvals.decide(first, { ...approve, decision: blocked.decision });
+    await expect(ask('token-1')).resolves.toBe(first);
+    const second = await ask('token-2');
+    expect(second).not.toBe(first);
+    now = start + 12 * hour;
+    const third = await ask('token-3');
+    const rounds = (await approvals.list()).map(({ id, round }) => [id, round]);
+    expect(rounds).toEqual([
+      [first, 1],
+      [second, 2],
+      [third, 3],
+    ]);
+    await expect(approvals.tokenOf(second)).resolves.toBe('token-2');
+  });
+
+  it('keeps the id of a round that the caller counts, also once it is decided', async () => {
+    const id = await approvals.request(question({ round: 1 }));
+    await approvals.decide(id, approve);
+    const again = question({ round: 1, taskToken: 'newer-token' });
+    await expect(approvals.request(again)).resolves.toBe(id);
+  });
+
   it('asks once when two ask at the same moment', async () => {
     const ids = await Promise.all([approvals.request(question()), approvals.request(question())]);
     expect(new Set(ids).size).toBe(1);
