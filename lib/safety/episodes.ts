@@ -178,11 +178,6 @@ export class Episodes {
     return items.map((item) => withoutRevision(episodeFrom(item)));
   }
 
-  /** The episodes of a cluster that are open. */
-  async listOpen(cluster: string): Promise<Episode[]> {
-    return (await this.list(cluster)).filter(({ state }) => state === 'open');
-  }
-
   /** The attempts on a node that ended, oldest first. */
   async attempts(cluster: string, nodeUid: string): Promise<AttemptRecord[]> {
     const items = await this.#table.query(clusterPk(cluster), attemptPrefix(nodeUid));
