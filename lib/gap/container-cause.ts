@@ -96,7 +96,8 @@ export function judgeContainers(pod: Pod, now: number, podGraceMs: number): Cont
     ],
     unready: merged(unready),
     creating:
-      readings.some(({ kind }) => kind === 'creating') || (!heldUp && statuses.length === 0),
+      readings.some(({ kind }) => kind === 'creating') ||
+      (!heldUp && statuses.length === 0 && pod.status.phase !== 'Running'),
   };
 }
 

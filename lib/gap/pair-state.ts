@@ -14,11 +14,11 @@ import {
   intentOf,
   type LookedPastTaint,
 } from './eligibility.ts';
-import type { Cause, Gap, GapPod, PairState } from './model.ts';
+import type { Cause, Gap, GapPod, PairState, Requirement } from './model.ts';
 import { Peers } from './peers.ts';
 import { isFinished, type Readiness, readinessOf } from './readiness.ts';
 import { revisionOf, rolloutOf } from './rollout.ts';
-import type { NodeView, Survey } from './survey.ts';
+import type { NodeView, PodsByNode, Survey } from './survey.ts';
 import { type GapTimes, taintedAt, timesOf } from './timing.ts';
 import { taintText } from './tolerations.ts';
 
@@ -42,6 +42,8 @@ interface OpenPair {
   blockedBy: readonly LookedPastTaint[];
 }
 
+const noPods: readonly Pod[] = [];
+
 type Standing = Exclude<PairState, { kind: 'gap' }> | OpenPair;
 
 /** Causes that are no failure of the node's surroundings. */
@@ -62,10 +64,25 @@ export function statesOf(survey: Survey, daemonSet: DaemonSet): DaemonSetStates 
     return { key, states: survey.nodes.map(() => state), eventsMissed: 0 };
   }
   const pods = survey.podsOf(daemonSet.metadata.uid);
-  const standings = survey.nodes.map((view) =>
-    standingOf(survey, view, compiled, pods.get(view.node.metadata.name) ?? []),
+  const standings = survey.nodes.map((view, index) =>
+    standingOf(survey, view, compiled, pods[index] ?? noPods),
   );
-  return judged(survey, compiled, pods, standings);
+  // Nothing is compared while nothing is wrong: a healthy DaemonSet costs a scan next to nothing.
+  const settled = standings.filter((standing) => standing.kind !== 'open');
+  if (settled.length === standings.length) return { key, states: settled, eventsMissed: 0 };
+  const { peers, revisions } = peersOf(survey, pods, standings);
+  const judged = judgeOpen(survey, compiled, standings, peers, revisions);
+  const requirement = survey.policy.requirementOf(daemonSet);
+  return {
+    key,
+    states: judged.map((pair) =>
+      pair.kind === 'judged'
+        ? { kind: 'gap', gap: gapOf(compiled, requirement, peers, pair) }
+        : pair,
+    ),
+    eventsMissed: judged.filter((pair) => pair.kind === 'judged' && pair.verdict.eventsMissed)
+      .length,
+  };
 }
 
 /** What can be said of a pair without looking at other nodes. */
@@ -101,95 +118,76 @@ function standingOf(
   return { kind: 'open', view, readiness, blockedBy: intent.lookedPast };
 }
 
-interface JudgedPair {
-  open: OpenPair;
+interface JudgedPair extends Omit<OpenPair, 'kind'> {
+  kind: 'judged';
   verdict: CauseVerdict;
   times: GapTimes;
-  pod: Pod | undefined;
 }
 
-function judged(
+/** How all nodes fare, before the causes of the open pairs are known. */
+function peersOf(
   survey: Survey,
-  compiled: CompiledDaemonSet,
-  pods: ReadonlyMap<string, readonly Pod[]>,
+  pods: PodsByNode,
   standings: readonly Standing[],
-): DaemonSetStates {
+): { peers: Peers; revisions: Set<string> } {
   const peers = new Peers();
   const revisions = new Set<string>();
-  for (const { node } of survey.nodes) {
-    for (const pod of pods.get(node.metadata.name) ?? []) {
+  survey.nodes.forEach(({ node }, index) => {
+    for (const pod of pods[index] ?? noPods) {
       if (pod.metadata.deletionTimestamp !== undefined && isFinished(pod)) continue;
       peers.addPod(node.metadata.name, pod);
       const revision = revisionOf(pod);
       if (revision !== undefined && !isFinished(pod)) revisions.add(revision);
     }
-  }
-  standings.forEach((standing, index) => {
-    const node = survey.nodes[index]?.node;
-    if (node !== undefined && (standing.kind === 'ok' || standing.kind === 'settling')) {
+    const standing = standings[index];
+    if (standing?.kind === 'ok' || standing?.kind === 'settling') {
       peers.addHealthy(node, standing.pod);
     }
   });
-  const open = standings.filter((standing) => standing.kind === 'open');
-  const rollout = rolloutOf(compiled.daemonSet, revisions, peers.healthy + open.length);
-  const pairs = new Map<OpenPair, JudgedPair>();
-  for (const pair of open) {
-    const { view, readiness, blockedBy } = pair;
-    const times = timesOf(
-      {
-        node: view.node,
-        health: view.health,
-        daemonSet: compiled.daemonSet,
-        readiness,
-        blockedBy: blockedBy.map(({ taint }) => taint),
-      },
-      survey.historyOf(view.node.metadata.uid, compiled.key),
-      survey.policy,
-      survey.now,
-    );
+  return { peers, revisions };
+}
+
+/** Gives each open pair its times and cause, and adds it to `peers`. */
+function judgeOpen(
+  { policy, now, events, historyOf }: Survey,
+  { daemonSet, key, tolerations }: CompiledDaemonSet,
+  standings: readonly Standing[],
+  peers: Peers,
+  revisions: ReadonlySet<string>,
+): (Exclude<Standing, OpenPair> | JudgedPair)[] {
+  const openPairs = standings.filter(({ kind }) => kind === 'open').length;
+  const rollout = rolloutOf(daemonSet, revisions, peers.healthy + openPairs);
+  const newestPod = peers.latestPod?.at ?? Number.NEGATIVE_INFINITY;
+  return standings.map((pair) => {
+    if (pair.kind !== 'open') return pair;
+    const { node, health } = pair.view;
+    const shared = {
+      node,
+      health,
+      daemonSet,
+      readiness: pair.readiness,
+      blockedBy: pair.blockedBy,
+    };
+    const times = timesOf(shared, historyOf(node.metadata.uid, key), policy, now);
     const verdict = causeOf(
-      {
-        node: view.node,
-        health: view.health,
-        daemonSet: compiled.daemonSet,
-        tolerations: compiled.tolerations,
-        readiness,
-        blockedBy,
-        times,
-        rollout,
-        openPairs: open.length,
-        newestPod: peers.latestPod?.at ?? Number.NEGATIVE_INFINITY,
-        events: survey.events,
-      },
-      survey.policy,
-      survey.now,
+      { ...shared, tolerations, times, rollout, openPairs, newestPod, events },
+      policy,
+      now,
     );
     const { cause } = verdict.primary;
-    peers.addGap(view.node, cause, times.pastGrace && !passing.includes(cause));
-    pairs.set(pair, {
-      open: pair,
-      verdict,
-      times,
-      pod: readiness.kind === 'absent' ? undefined : readiness.pod,
-    });
-  }
-  let eventsMissed = 0;
-  const states = standings.map((standing): PairState => {
-    const pair = standing.kind === 'open' ? pairs.get(standing) : undefined;
-    if (standing.kind !== 'open' || pair === undefined) return standing as PairState;
-    if (pair.verdict.eventsMissed) eventsMissed += 1;
-    return { kind: 'gap', gap: gapOf(survey, compiled, peers, pair) };
+    peers.addGap(node, cause, times.pastGrace && !passing.includes(cause));
+    return { ...pair, kind: 'judged', verdict, times };
   });
-  return { key: compiled.key, states, eventsMissed };
 }
 
 function gapOf(
-  survey: Survey,
   { daemonSet, key }: CompiledDaemonSet,
+  requirement: Requirement | undefined,
   peers: Peers,
-  { open, verdict, times, pod }: JudgedPair,
+  { view, readiness, verdict, times }: JudgedPair,
 ): Gap {
-  const { node, pool, zone } = open.view;
+  const { node, pool, zone } = view;
+  const pod = readiness.kind === 'absent' ? undefined : readiness.pod;
   const { primary, others } = verdict;
   const { blame, reason } = blameOf(
     {
@@ -201,7 +199,6 @@ function gapOf(
     },
     peers,
   );
-  const requirement = survey.policy.requirementOf(daemonSet);
   const otherCauses = new Set(others.map(({ cause }) => cause));
   otherCauses.delete(primary.cause);
   return {

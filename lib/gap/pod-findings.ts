@@ -58,15 +58,18 @@ export function notCreated(pod: Pod): Finding {
   };
 }
 
-/** All containers are ready, the pod is not: a readiness gate, or a condition that lags. */
+/** No container is at fault, and the pod is not Ready: a readiness gate, or a condition that lags. */
 export function readyInAllButName(pod: Pod): Finding {
   const gate = (pod.spec.readinessGates ?? []).find(
     ({ conditionType }) => conditionOf(pod.status.conditions, conditionType)?.status !== 'True',
   );
   if (gate === undefined) {
+    const reported = (pod.status.containerStatuses ?? []).length > 0;
     return {
       cause: 'not-ready',
-      message: 'all containers are ready and the pod is not Ready',
+      message: reported
+        ? 'all containers are ready and the pod is not Ready'
+        : 'the pod runs and is not Ready',
       evidence: [readyEvidence(pod)],
     };
   }

@@ -28,12 +28,13 @@ export interface Survey {
   nodes: NodeView[];
   /** Undefined when events could not be read. */
   events: EventIndex | undefined;
-  /** Pods that the DaemonSet of that uid owns, by the node that they are for. */
-  podsOf(daemonSetUid: string): ReadonlyMap<string, readonly Pod[]>;
+  /** Pods that the DaemonSet of that uid owns: for each node in the order of `nodes`, its own. */
+  podsOf(daemonSetUid: string): PodsByNode;
   historyOf(nodeUid: string, daemonSet: string): History;
 }
 
-const noPods: ReadonlyMap<string, readonly Pod[]> = new Map();
+/** Sparse: a node without a pod has no entry. Pods for nodes that are not there are left out. */
+export type PodsByNode = readonly (readonly Pod[] | undefined)[];
 
 /** Indexes `facts` for judgements at `now` (epoch ms). */
 export function surveyOf(
@@ -44,7 +45,7 @@ export function surveyOf(
 ): Survey {
   const startupTaints = new Set(policy.startupTaints);
   const claims = claimsByProviderId(facts.nodeClaims.ok ? facts.nodeClaims.items : []);
-  const pods = indexPods(facts.pods);
+  const pods = indexPods(facts.nodes, facts.pods);
   return {
     facts,
     policy,
@@ -58,7 +59,7 @@ export function surveyOf(
       zone: zoneOf(node),
     })),
     events: facts.events.ok ? indexEvents(facts.events.items) : undefined,
-    podsOf: (uid) => pods.get(uid) ?? noPods,
+    podsOf: (uid) => pods.get(uid) ?? [],
     historyOf: (nodeUid, daemonSet) => {
       if (records === undefined) return { kind: 'none' };
       const record = records.get(pairKey(nodeUid, daemonSet));
@@ -67,22 +68,24 @@ export function surveyOf(
   };
 }
 
-function indexPods(pods: readonly Pod[]): Map<string, Map<string, Pod[]>> {
-  const index = new Map<string, Map<string, Pod[]>>();
+function indexPods(nodes: readonly Node[], pods: readonly Pod[]): Map<string, Pod[][]> {
+  const nodeIndex = new Map(nodes.map(({ metadata }, index) => [metadata.name, index]));
+  const byOwner = new Map<string, Pod[][]>();
   for (const pod of pods) {
     const owner = daemonSetUidOf(pod);
     const target = owner === undefined ? undefined : targetNodeOf(pod);
-    if (owner === undefined || target === undefined) continue;
-    let byNode = index.get(owner);
+    const index = target === undefined ? undefined : nodeIndex.get(target);
+    if (owner === undefined || index === undefined) continue;
+    let byNode = byOwner.get(owner);
     if (byNode === undefined) {
-      byNode = new Map();
-      index.set(owner, byNode);
+      byNode = new Array<Pod[]>(nodes.length);
+      byOwner.set(owner, byNode);
     }
-    const list = byNode.get(target);
-    if (list === undefined) byNode.set(target, [pod]);
+    const list = byNode[index];
+    if (list === undefined) byNode[index] = [pod];
     else list.push(pod);
   }
-  return index;
+  return byOwner;
 }
 
 /** Two claims with one provider id are a contradiction: neither is believed. */

@@ -35,7 +35,7 @@ interface TimedPair {
   daemonSet: DaemonSet;
   readiness: Readiness;
   /** Taints that keep a new pod out. */
-  blockedBy: readonly Taint[];
+  blockedBy: readonly { taint: Taint }[];
 }
 
 /** Computes all ages of a gap at `now` (epoch ms). */
@@ -98,8 +98,8 @@ function estimatedStart({
   if (readiness.kind !== 'absent') {
     return readyChangedAt(readiness.pod) ?? finite(createdAt(readiness.pod));
   }
-  const taint = Math.max(...blockedBy.map((blocking) => taintedAt(node, blocking)));
-  return finite(Math.max(createdAt(node), createdAt(daemonSet), taint));
+  const tainted = Math.max(...blockedBy.map(({ taint }) => taintedAt(node, taint)));
+  return finite(Math.max(createdAt(node), createdAt(daemonSet), tainted));
 }
 
 /** What the pod grace is counted from. */
