@@ -1,6 +1,7 @@
 /** Everything outside that a command touches, so that tests can own it. */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import type { ApprovalClient, ApprovalClientOptions } from '../lib/aws/approval-client.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { UsageError } from '../lib/errors.ts';
 import type { KubeconfigConnection, KubeconfigOptions } from '../lib/kubernetes/kubeconfig.ts';
@@ -19,6 +20,8 @@ export interface Io {
   clock: Clock;
   readStdin(): Promise<string>;
   connect(options: KubeconfigOptions): Promise<KubeconfigConnection>;
+  /** Where questions of an AWS account are listed and answered. */
+  approvals(options: ApprovalClientOptions): Promise<Pick<ApprovalClient, 'ask' | 'identity'>>;
 }
 
 /** The terminal, environment and clock of this process. */
@@ -33,6 +36,10 @@ export function processIo(): Io {
     async connect(options) {
       const { connectFromKubeconfig } = await import('../lib/kubernetes/kubeconfig.ts');
       return connectFromKubeconfig(options);
+    },
+    async approvals(options) {
+      const { ApprovalClient } = await import('../lib/aws/approval-client.ts');
+      return new ApprovalClient(options);
     },
   };
 }

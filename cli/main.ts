@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { approvalsCommand } from './commands/approvals.ts';
 import { configCommand } from './commands/config.ts';
 import { explainCommand } from './commands/explain.ts';
 import { rbacCommand } from './commands/rbac.ts';
@@ -14,6 +15,7 @@ const commands: ((context: CommandContext) => Command)[] = [
   explainCommand,
   configCommand,
   rbacCommand,
+  approvalsCommand,
 ];
 
 /**

@@ -30,6 +30,18 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
     const { id, decision, by } = request;
     const at = ports.clock.now();
     const outcome = await approvals.decide(id, { decision, by, at });
+    if (outcome.kind === 'already-decided') {
+      // Its delivery may have been lost on the way: delivering it again does no harm.
+      const token = await approvals.tokenOf(id);
+      if (token !== undefined) {
+        await ports.workflow.answer(token, {
+          decision: outcome.decision,
+          by: outcome.by,
+          at: outcome.at,
+        });
+      }
+      return { ...outcome };
+    }
     if (outcome.kind !== 'decided') return { ...outcome };
     const { taskToken, ...approval } = outcome;
     const waited = await ports.workflow.answer(taskToken, { decision, by, at });

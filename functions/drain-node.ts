@@ -49,7 +49,7 @@ export function makeHandler(ports: ActingPorts) {
       await store.save(state.cluster, state.nodeUid, { ...memory, owners: read.plan.owners });
       return drainPass(client, read.plan, {
         ...options,
-        pollSeconds: Math.min(15, config.timings.poll),
+        pollSeconds: config.timings.poll,
         stillAllowed,
         stopAt: started + longestPassMs,
         previous: memory.blockers,

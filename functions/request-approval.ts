@@ -1,19 +1,13 @@
 import type { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
-import { Approvals } from '../lib/safety/approvals.ts';
+import { Approvals, answersTo } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, parseEvent } from './shared/task.ts';
 
 type ApprovalEvent = z.infer<typeof approvalEventSchema>;
-
-/** The answers that each question takes. */
-const answers = {
-  replace: ['approve', 'deny'],
-  'drain-blocked': ['retry', 'proceed', 'release'],
-} as const;
 
 /**
  * WaitForPerson: keeps the task token in the state table (it never leaves AWS), gives the parallel
@@ -61,7 +55,7 @@ export function makeHandler(
         '',
         `No answer by ${isoTime(deadline)} counts as a no.`,
         'Answer with one of:',
-        ...answers[question].map((answer) => `  nodegap approvals ${answer} ${approval}`),
+        ...answersTo[question].map((answer) => `  nodegap approvals ${answer} ${approval}`),
       ].join('\n'),
     });
     ports.log.info('WaitForPerson', { ...attemptIds(state, execution), question, approval });

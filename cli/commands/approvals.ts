@@ -1,9 +1,12 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { ApprovalClient, answerFunctionName } from '../../lib/aws/approval-client.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { NodegapError } from '../../lib/errors.ts';
 import type { CommandContext } from '../context.ts';
+import type { Io } from '../io.ts';
+
+/** Name of the function that the stack gives people to answer through. */
+const answerFunctionName = 'nodegap-answer-approval';
 
 /** What each answer does, for the help. */
 const decisions = {
@@ -48,13 +51,13 @@ export function approvalsCommand(context: CommandContext): Command {
     'list what waits for a person in this AWS account, and answer it through IAM',
   );
   addTarget(command.command('list').description('list what waits for an answer'))
-    .option('--cluster NAME', 'only of this cluster')
-    .option('-o, --output FORMAT', 'text or json', 'text')
+    .option('--cluster <name>', 'only of this cluster')
+    .option('-o, --output <format>', 'text or json', 'text')
     .action(async (options: Options) => {
       await list(context, options);
     });
   for (const [decision, meaning] of Object.entries(decisions)) {
-    addTarget(command.command(`${decision} ID`).description(meaning)).action(
+    addTarget(command.command(`${decision} <id>`).description(meaning)).action(
       async (id: string, options: Options) => {
         await decide(context, decision, id, options);
       },
@@ -65,13 +68,13 @@ export function approvalsCommand(context: CommandContext): Command {
 
 function addTarget(command: Command): Command {
   return command
-    .option('--region REGION', 'AWS region of the stack')
-    .option('--function NAME', 'the function that takes answers', answerFunctionName);
+    .option('--region <region>', 'AWS region of the stack')
+    .option('--function <name>', 'the function that takes answers', answerFunctionName);
 }
 
-function clientOf(options: Options): ApprovalClient {
+function clientOf(io: Io, options: Options) {
   const { region } = options;
-  return new ApprovalClient({
+  return io.approvals({
     functionName: options.function,
     ...(region === undefined ? {} : { region }),
   });
@@ -79,7 +82,8 @@ function clientOf(options: Options): ApprovalClient {
 
 async function list({ io }: CommandContext, options: Options): Promise<void> {
   const { cluster } = options;
-  const answer = await clientOf(options).ask({
+  const client = await clientOf(io, options);
+  const answer = await client.ask({
     action: 'list',
     ...(cluster === undefined ? {} : { cluster }),
   });
@@ -109,7 +113,7 @@ async function decide(
   id: string,
   options: Options,
 ): Promise<void> {
-  const client = clientOf(options);
+  const client = await clientOf(io, options);
   const by = await client.identity();
   const outcome = outcomeSchema.parse(await client.ask({ action: 'decide', id, decision, by }));
   switch (outcome.kind) {

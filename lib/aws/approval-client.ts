@@ -2,9 +2,6 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { NodegapError } from '../errors.ts';
 
-/** Name of the function that the stack gives people to answer through. */
-export const answerFunctionName = 'nodegap-answer-approval';
-
 export interface ApprovalClientOptions {
   region?: string;
   functionName: string;

@@ -4,9 +4,9 @@
  * Gotchas: an issue at a key that is not there points at the map that lacks it; one at an unknown
  * key points at the key, not its value.
  */
-import { createHash } from 'node:crypto';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments } from 'yaml';
 import { UsageError } from '../errors.ts';
+import { configSha256 } from './canonical.ts';
 import type { Config, LoadedConfig } from './model.ts';
 import { problemsOf, valueAt, wordingOf } from './problems.ts';
 import { configSchema } from './schema.ts';
@@ -49,24 +49,6 @@ function offsetOf(document: Document, path: Path, atKey: boolean): number {
     if (offset !== undefined) return offset;
   }
   return 0;
-}
-
-function sortedKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortedKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, part]) => part !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, part]) => [key, sortedKeys(part)]),
-  );
-}
-
-/** sha256, in hex, of the configuration's JSON with sorted keys: equal meaning, equal sum. */
-export function configSha256(config: Config): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sortedKeys(config)))
-    .digest('hex');
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { NodegapError } from '../errors.ts';
 import type { Item, ItemKey, StateTable } from '../ports.ts';
 import { textOf } from '../safety/item-fields.ts';
+import { canonicalJson } from './canonical.ts';
 import type { Config, LoadedConfig } from './model.ts';
 
 /** IAM keeps every function but the publishing one from writing to this partition. */
@@ -89,15 +90,6 @@ const currentKey: ItemKey = { pk: configPartition, sk: 'current' };
 
 function documentKey(sha256: string): ItemKey {
   return { pk: configPartition, sk: `sha256#${sha256}` };
-}
-
-/** JSON with sorted keys: equal meaning, equal text. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    part === null || typeof part !== 'object' || Array.isArray(part)
-      ? part
-      : Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))),
-  );
 }
 
 function demandSum(document: string, sha256: string): void {

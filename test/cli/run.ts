@@ -22,6 +22,7 @@ export interface RunOptions {
   /** A terminal of this width. */
   columns?: number;
   connect?: Io['connect'];
+  approvals?: Io['approvals'];
   /** The present, ISO 8601. */
   at?: string;
   programName?: string;
@@ -41,6 +42,11 @@ export async function nodegap(argv: string[], options: RunOptions = {}): Promise
       options.connect ??
       (() => {
         throw new Error('this test connects to no cluster');
+      }),
+    approvals:
+      options.approvals ??
+      (() => {
+        throw new Error('this test asks no AWS account');
       }),
   };
   const code = await main(argv, io, options.programName);

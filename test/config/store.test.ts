@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { configSha256, defaultConfig } from '../../lib/config/load.ts';
+import { configSha256 } from '../../lib/config/canonical.ts';
+import { defaultConfig } from '../../lib/config/load.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
 import { ConfigStore } from '../../lib/config/store.ts';
 import type { Write } from '../../lib/ports.ts';
