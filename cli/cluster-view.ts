@@ -9,7 +9,6 @@ import type { ClusterFacts } from '../lib/gap/model.ts';
 import { readDump } from '../lib/kubernetes/dump.ts';
 import { readFactsWithEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
-import { ageText } from '../lib/report/age.ts';
 import { parseDump } from './dump-text.ts';
 import { type Io, readText, styleFor } from './io.ts';
 import { withProgress } from './progress.ts';
@@ -43,7 +42,8 @@ export interface ClusterView {
   located: LocatedConfig | undefined;
 }
 
-const hour = 3_600_000;
+/** A dump of the last minutes is judged as of the present. */
+const freshMs = 5 * 60_000;
 
 /** Adds the options that say where the cluster comes from. */
 export function addViewOptions(command: Command): Command {
@@ -79,9 +79,10 @@ export async function readClusterView(io: Io, options: ViewOptions): Promise<Clu
     options.config === undefined
       ? undefined
       : loadConfig(await readText(io, options.config), options.config);
-  const now = options.now === undefined ? io.clock.now() : parseNow(options.now);
-  const source = await readSource(io, options, { now, warnOfAge: options.now === undefined });
+  const asked = options.now === undefined ? undefined : parseNow(options.now);
+  const { takenAt, ...source } = await readSource(io, options);
   const { facts } = source;
+  const now = asked ?? momentOf(io, takenAt);
   const config = located?.config ?? defaultConfig(facts.cluster, 'unknown');
   const cluster = clusterOf(config, facts.cluster, options.file !== undefined);
   return {
@@ -95,11 +96,14 @@ export async function readClusterView(io: Io, options: ViewOptions): Promise<Clu
 }
 
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;
-type Source = Pick<ClusterView, 'facts' | 'drainSight'>;
+type Source = Pick<ClusterView, 'facts' | 'drainSight'> & {
+  /** Epoch ms of the newest time in a dump. */
+  takenAt?: number | undefined;
+};
 
 /** Only what the cluster holds. @throws as readClusterView. */
 export async function readClusterFactsOnly(io: Io, options: SourceOptions): Promise<ClusterFacts> {
-  const source = await readSource(io, options, { now: io.clock.now(), warnOfAge: false });
+  const source = await readSource(io, options);
   return source.facts;
 }
 
@@ -108,23 +112,19 @@ export function warn(io: Io, message: string): void {
   io.stderr.write(`${styleFor(io.stderr, io.env).warning('warning:')} ${message}\n`);
 }
 
-async function readSource(
-  io: Io,
-  options: SourceOptions,
-  { now, warnOfAge }: { now: number; warnOfAge: boolean },
-): Promise<Source> {
+async function readSource(io: Io, options: SourceOptions): Promise<Source> {
   if (options.file === undefined) return readLive(io, options);
   const pieces: { name: string; text: string }[] = [];
   for (const file of options.file) {
     pieces.push({ name: file === '-' ? 'stdin' : file, text: await readText(io, file) });
   }
   const list = parseDump(pieces);
-  if (warnOfAge) warnWhenOld(io, newestTime(list), now);
   const [first = '-'] = options.file;
   const cluster = first === '-' ? 'stdin' : basename(first, extname(first));
   const { facts, podDisruptionBudgets } = readDump(list);
   return {
     facts: { ...facts, cluster },
+    takenAt: newestTime(list),
     async drainSight() {
       return { pods: facts.pods, budgets: podDisruptionBudgets };
     },
@@ -151,17 +151,18 @@ async function readLive(io: Io, options: SourceOptions): Promise<Source> {
   };
 }
 
-/** A dump is judged as of the present unless --now says otherwise, which only fits a fresh one. */
-function warnWhenOld(io: Io, newest: number | undefined, now: number): void {
-  if (newest === undefined || Math.abs(now - newest) <= hour) return;
-  const apart =
-    newest < now
-      ? `is ${ageText(now - newest)} old`
-      : `lies ${ageText(newest - now)} in the future`;
-  warn(
-    io,
-    `the newest time in this dump ${apart}, and ages are counted up to the present; judge it as of its own time with --now ${isoTime(newest)}`,
+/**
+ * The moment to judge at. A dump that is no longer fresh is judged as of its own newest time: as of
+ * the present every node in it would have been silent for long, and nothing could be told.
+ */
+function momentOf(io: Io, takenAt: number | undefined): number {
+  const now = io.clock.now();
+  if (takenAt === undefined || Math.abs(now - takenAt) <= freshMs) return now;
+  const style = styleFor(io.stderr, io.env);
+  io.stderr.write(
+    `${style.warning('note:')} judged as of ${isoTime(takenAt)}, the newest time in the dump; another moment: --now TIME\n`,
   );
+  return takenAt;
 }
 
 /**

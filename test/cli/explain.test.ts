@@ -93,9 +93,8 @@ describe('nodegap explain', () => {
   });
 
   it('says of a silent node that nothing can be told', async () => {
-    const { out } = await nodegap(['explain', 'n2', '--file', dumpOf('C30')], {
-      at: '2026-11-29T12:20:00Z',
-    });
+    const later = ['--now', '2026-11-29T12:20:00Z'];
+    const { out } = await nodegap(['explain', 'n2', '--file', dumpOf('C30'), ...later]);
     expect(out).toMatch(/unknown +heartbeat-stale: /);
     expect(out).toMatch(/^\? logging\/log-router: cannot be told$/m);
   });
