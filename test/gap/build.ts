@@ -310,3 +310,22 @@ export function record(more: Partial<GapRecord> = {}): GapRecord {
     ...more,
   };
 }
+
+/** The gap of `agent` on `n1` when its one pod, an hour old, has that status. */
+export function gapWith(status: Pod['status'], options: PodOptions = {}): Gap {
+  const pods = [pod('n1', { age: hour, ...options, status })];
+  return gapOn({ nodes: [node('n1')], pods });
+}
+
+/** What a pair comes to in one word: its kind, or the cause of its gap. */
+export function word(state: PairState): string {
+  return state.kind === 'gap' ? state.gap.cause : state.kind;
+}
+
+/** A pod on `n1` whose deletion was asked for that long ago, with 30 s to end. */
+export function deleting(age: number, more: Pod['status'] = {}): Pod {
+  return pod('n1', {
+    metadata: { deletionTimestamp: past(age - 30 * second), deletionGracePeriodSeconds: 30 },
+    status: { ...readyStatus(hour), ...more },
+  });
+}
