@@ -2,8 +2,8 @@
  * Why a pair has no Ready pod.
  *
  * Precedence (docs/causes.md): node-not-ready, then what kubelet, scheduler or containers say, then
- * events, then rollout, missing, starting, terminating, and last what only stands out once the grace
- * is over: not-ready, or unknown. What is found besides the first becomes a further cause.
+ * events, then rollout, starting (without any pod: missing), terminating, and last what only stands
+ * out once the grace is over: not-ready, or unknown. What is found besides becomes a further cause.
  */
 import type { DaemonSet, Node, Pod, Toleration } from '../kubernetes/objects.ts';
 import { judgeContainers } from './container-cause.ts';
