@@ -2,6 +2,9 @@ import type { Notice } from '../ports.ts';
 import type { MeasuredState } from '../safety/breaker.ts';
 import { labelOf } from '../safety/scope.ts';
 
+/** As the port asks for it. */
+const longestSubject = 100;
+
 /**
  * The one notice that goes out when breakers open or close. Those of several scopes that do so in
  * the same scan are one piece of news. `states` holds at least one.
@@ -11,16 +14,25 @@ export function breakerNotice(
   event: 'opened' | 'closed',
   states: readonly MeasuredState[],
 ): Notice {
-  const scopes = states.map(labelOf).join(', ');
   return {
     kind: 'breaker',
     cluster,
-    subject: `nodegap: breaker ${event} in ${cluster}: ${scopes}`.slice(0, 100),
+    subject: subjectOf(`nodegap: breaker ${event} in ${cluster}: `, states.map(labelOf)),
     body: [
       ...states.map((state) => `${labelOf(state)}: ${numbersOf(state)}.`),
       ...(event === 'opened' ? openedLines(states) : closedLines),
     ].join('\n'),
   };
+}
+
+/** As many of the scopes as a subject has room for. */
+function subjectOf(beginning: string, scopes: string[]): string {
+  for (let shown = scopes.length; shown > 0; shown--) {
+    const more = shown < scopes.length ? ` and ${scopes.length - shown} more` : '';
+    const subject = `${beginning}${scopes.slice(0, shown).join(', ')}${more}`;
+    if (subject.length <= longestSubject) return subject;
+  }
+  return `${beginning}${scopes.length} scopes`.slice(0, longestSubject);
 }
 
 function numbersOf({ unhealthy, total, limit }: MeasuredState): string {

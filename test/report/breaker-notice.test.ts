@@ -35,6 +35,20 @@ describe('the notice of a breaker', () => {
     expect(body.match(/Nodes: .*/)?.[0]).toBe('Nodes: a, b, c.');
   });
 
+  it('names as many scopes in the subject as there is room for', () => {
+    const zones = ['a', 'b', 'c', 'd', 'e'].map((letter) => ({
+      ...zone,
+      name: `eu-west-1${letter}`,
+    }));
+    const { subject } = breakerNotice('analytics', 'opened', [pool, ...zones]);
+    expect(subject).toBe(
+      'nodegap: breaker opened in analytics: pool general, zone eu-west-1a, zone eu-west-1b and 3 more',
+    );
+    expect(subject.length).toBeLessThanOrEqual(100);
+    const long = breakerNotice('c'.repeat(95), 'opened', [pool, zone]).subject;
+    expect(long).toHaveLength(100);
+  });
+
   it('does not pass a shortened list of nodes off as all of them', () => {
     const { body } = breakerNotice('prod', 'opened', [{ ...pool, unhealthy: 30, total: 40 }]);
     expect(body).toContain('Nodes: a, b, c and others.');
