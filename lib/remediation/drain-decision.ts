@@ -1,5 +1,6 @@
 import { isoTime } from '../clock.ts';
 import type { Timings } from '../config/model.ts';
+import { count } from '../gap/words.ts';
 import type { DrainBlocker, DrainProgress } from './drain.ts';
 import type { DrainResult, WorkflowState } from './workflow-state.ts';
 
@@ -71,7 +72,7 @@ export function decideDrain(
       );
       return onlyPersonHelps || now >= end
         ? result('blocked', 'drain-blocked', blockedMessage(remaining, blockers), { remaining })
-        : result('draining', 'draining', `${remaining} pods still to leave`, {
+        : result('draining', 'draining', `${count(remaining, 'pod')} still to leave`, {
             remaining,
             waitSeconds: nextPollSeconds,
           });
@@ -113,5 +114,5 @@ export function blockedMessage(remaining: number, blockers: DrainBlocker[]): str
     );
   const more = blockers.length > 5 ? ` and ${blockers.length - 5} more` : '';
   const what = named.length === 0 ? 'pods are slow to leave' : named.join('; ');
-  return `${remaining} pods still to leave: ${what}${more}`;
+  return `${count(remaining, 'pod')} still to leave: ${what}${more}`;
 }
