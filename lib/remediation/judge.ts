@@ -121,7 +121,11 @@ export function judge(facts: JudgeFacts): Judgement {
 function withoutGap(facts: JudgeFacts): Judgement {
   const doubt = facts.unknown.find(
     (entry) =>
-      entry.node === facts.nodeName || (entry.node === undefined && entry.daemonSet === undefined),
+      entry.node === facts.nodeName ||
+      // Events tell causes apart; that every pod is Ready is known without them.
+      (entry.node === undefined &&
+        entry.daemonSet === undefined &&
+        entry.reason !== 'events-unavailable'),
   );
   return doubt === undefined
     ? { kind: 'healthy', message: 'every required DaemonSet is Ready on the node' }

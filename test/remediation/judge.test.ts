@@ -22,6 +22,11 @@ describe('judge', () => {
     });
   });
 
+  it('needs no events to call a node healthy', () => {
+    const unknown = [{ reason: 'events-unavailable', message: 'denied' }];
+    expect(judge(judgeFactsOf({ gaps: [], unknown })).kind).toBe('healthy');
+  });
+
   it('is not moved by what is unknown of another node', () => {
     const unknown = [{ node: 'n2', reason: 'heartbeat-stale', message: 'silent' }];
     expect(judge(judgeFactsOf({ gaps: [], unknown })).kind).toBe('healthy');
