@@ -1,3 +1,5 @@
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { z } from 'zod';
 import { attemptSchema } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
@@ -19,45 +21,67 @@ const statusChangeSchema = z.object({
 /** Long enough for a function that outlives its stopped execution to end. */
 const soonMs = 5 * 60_000;
 
+export type JanitorPorts = Pick<
+  Ports,
+  'clock' | 'config' | 'table' | 'log' | 'random' | 'sleep' | 'metrics'
+>;
+
+/** The janitor: cleans up after the executions whose end its queue tells. */
+export function makeHandler(ports: JanitorPorts) {
+  const processor = new BatchProcessor(EventType.SQS);
+  return async (event: SQSEvent): Promise<SQSBatchResponse> =>
+    processPartialResponse(event, (record: SQSRecord) => cleanUpRecord(ports, record), processor, {
+      throwOnFullBatchFailure: false,
+    });
+}
+
+async function cleanUpRecord(ports: JanitorPorts, record: SQSRecord): Promise<void> {
+  try {
+    await cleanUp(ports, JSON.parse(record.body));
+  } catch (error) {
+    ports.log.error('the end of an execution could not be cleaned up', {
+      message: record.messageId,
+      error,
+    });
+    throw error;
+  }
+}
+
 /**
  * Cleans up after an execution that died without its own catch (aborted, timed out, data limit).
  * The event is best effort: every scan frees dead slots too (safety rule 6). A slot that was
  * committed stays, because the node may be going away: its next attempt verifies it.
  */
-export function makeHandler(
-  ports: Pick<Ports, 'clock' | 'config' | 'table' | 'log' | 'random' | 'sleep' | 'metrics'>,
-) {
-  return async (event: unknown): Promise<void> => {
-    const { detail } = parseEvent(statusChangeSchema, event);
-    const attempt = parseEvent(attemptSchema, JSON.parse(detail.input ?? '{}'));
-    const { cluster, nodeUid } = attempt;
-    const { config } = await ports.config();
-    const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
-    const held = (await slots.list(cluster)).find(
-      (slot) => slot.nodeUid === nodeUid && slot.execution === detail.executionArn,
-    );
-    const outcome =
-      held === undefined || held.committedAt !== undefined
-        ? 'kept'
-        : await slots.release({
-            cluster,
-            nodeUid,
-            execution: detail.executionArn,
-            fence: held.fence,
-          });
-    await new Episodes(ports.table, ports.clock).recordOutcome(attempt, {
-      code: `execution-${detail.status.toLowerCase().replace('_', '-')}`,
-      message: `the execution ended as ${detail.status} without a report`,
-      nextAttemptAt: ports.clock.now() + soonMs,
-    });
-    ports.metrics.count('ExecutionDied', 1, { cluster, status: detail.status });
-    ports.log.warn('cleaned up after a dead execution', {
-      ...attempt,
-      execution: detail.executionArn,
-      status: detail.status,
-      slot: outcome,
-    });
-  };
+export async function cleanUp(ports: JanitorPorts, event: unknown): Promise<void> {
+  const { detail } = parseEvent(statusChangeSchema, event);
+  const attempt = parseEvent(attemptSchema, JSON.parse(detail.input ?? '{}'));
+  const { cluster, nodeUid } = attempt;
+  const { config } = await ports.config();
+  const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
+  const held = (await slots.list(cluster)).find(
+    (slot) => slot.nodeUid === nodeUid && slot.execution === detail.executionArn,
+  );
+  const outcome =
+    held === undefined || held.committedAt !== undefined
+      ? 'kept'
+      : await slots.release({
+          cluster,
+          nodeUid,
+          execution: detail.executionArn,
+          fence: held.fence,
+        });
+  await new Episodes(ports.table, ports.clock).recordOutcome(attempt, {
+    code: `execution-${detail.status.toLowerCase().replace('_', '-')}`,
+    message: `the execution ended as ${detail.status} without a report`,
+    nextAttemptAt: ports.clock.now() + soonMs,
+  });
+  ports.metrics.count('ExecutionDied', 1, { cluster, status: detail.status });
+  ports.log.warn('cleaned up after a dead execution', {
+    ...attempt,
+    execution: detail.executionArn,
+    status: detail.status,
+    slot: outcome,
+  });
 }
 
 export const handler = lambdaHandler(readingPorts, makeHandler);

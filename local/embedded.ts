@@ -9,7 +9,7 @@ import { makeHandler as checkRecovery } from '../functions/check-recovery.ts';
 import { makeHandler as confirmGap } from '../functions/confirm-gap.ts';
 import { makeHandler as drainNode } from '../functions/drain-node.ts';
 import { makeHandler as isolateNode } from '../functions/isolate-node.ts';
-import { makeHandler as janitor } from '../functions/janitor.ts';
+import { cleanUp } from '../functions/janitor.ts';
 import { makeHandler as releaseNode } from '../functions/release-node.ts';
 import { makeHandler as releaseSlot } from '../functions/release-slot.ts';
 import { makeHandler as replaceNode } from '../functions/replace-node.ts';
@@ -144,7 +144,7 @@ export class Embedded {
   }
 
   async #cleanUp(event: WorkflowEvent): Promise<void> {
-    await janitor(this.#ports)({
+    await cleanUp(this.#ports, {
       detail: {
         executionArn: event.execution,
         status: event.state,
