@@ -92,11 +92,13 @@ export interface DeploymentOptions extends PodTemplateOptions {
   replicas?: number;
   /** At most one more pod on one node than on another. */
   spread?: boolean;
+  /** Never two pods on one node, so that each replica has a node of its own. */
+  apart?: boolean;
 }
 
 /** A workload. Its pods become Ready as soon as they are on a node. */
 export function deploymentManifest(options: DeploymentOptions): KubeObject {
-  const { name, namespace = 'default', replicas = 1, spread = false } = options;
+  const { name, namespace = 'default', replicas = 1, spread = false, apart = false } = options;
   const template = podTemplate(name, options);
   const constraint = {
     maxSkew: 1,
@@ -111,10 +113,23 @@ export function deploymentManifest(options: DeploymentOptions): KubeObject {
     spec: {
       replicas,
       selector: { matchLabels: { app: name } },
-      template: spread
-        ? { ...template, spec: { ...template.spec, topologySpreadConstraints: [constraint] } }
-        : template,
+      template: {
+        ...template,
+        spec: {
+          ...template.spec,
+          ...(spread ? { topologySpreadConstraints: [constraint] } : {}),
+          ...(apart ? { affinity: { podAntiAffinity: apartFrom(name) } } : {}),
+        },
+      },
     },
+  };
+}
+
+function apartFrom(app: string) {
+  return {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app } } },
+    ],
   };
 }
 
@@ -146,8 +161,8 @@ export interface PdbOptions {
   name: string;
   /** `default` if not given. */
   namespace?: string;
-  /** The workload whose pods it protects: the `app` label. */
-  app: string;
+  /** The workloads whose pods it protects: their `app` labels. */
+  app: string | string[];
   minAvailable?: number | string;
   maxUnavailable?: number | string;
 }
@@ -159,7 +174,7 @@ export function pdbManifest(options: PdbOptions): KubeObject {
     kind: 'PodDisruptionBudget',
     metadata: { name, namespace },
     spec: {
-      selector: { matchLabels: { app } },
+      selector: { matchExpressions: [{ key: 'app', operator: 'In', values: [app].flat() }] },
       ...(minAvailable === undefined ? {} : { minAvailable }),
       ...(maxUnavailable === undefined ? {} : { maxUnavailable }),
     },

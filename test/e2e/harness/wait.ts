@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Kubernetes rounds times down to seconds: what is to be later must be so by more than one. */
+export const wholeSecond = 1_100;
+
 export interface WaitOptions {
   /** Milliseconds. */
   timeout: number;
