@@ -9,8 +9,9 @@ import { writesIn } from './harness/audit.ts';
 import { ApiError } from './harness/client.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import { podsOf } from './harness/state.ts';
-import { waitFor } from './harness/wait.ts';
-import { applyRbac, type Finished, nodegap, reportOf } from './support/nodegap.ts';
+import { waitFor, wholeSecond } from './harness/wait.ts';
+import { type Finished, nodegap, reportOf } from './support/nodegap.ts';
+import { applyRbac } from './support/rbac.ts';
 import {
   agent,
   cni,
@@ -21,7 +22,6 @@ import {
   requiredGaps,
   scanConfig,
   sorted,
-  wholeSecond,
 } from './support/scan-cluster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nodegap-scan-'));

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { ScanReport } from '../../../lib/report/scan-report.ts';
-import type { ControlPlane } from '../harness/control-plane.ts';
 
 export interface Finished {
   code: number | null;
@@ -35,11 +34,4 @@ export async function nodegap(args: string[], options: RunOptions = {}): Promise
 export function reportOf({ stdout, stderr, code }: Finished): ScanReport {
   if (stdout === '') throw new Error(`nodegap ended with ${code} and printed nothing: ${stderr}`);
   return JSON.parse(stdout) as ScanReport;
-}
-
-/** Gives the cluster what `nodegap rbac` prints, as the README says. */
-export async function applyRbac(cluster: ControlPlane): Promise<void> {
-  const { code, stdout, stderr } = await nodegap(['rbac']);
-  if (code !== 0) throw new Error(`nodegap rbac ended with ${code}: ${stderr}`);
-  await cluster.kubectl(['apply', '-f', '-'], { stdin: stdout });
 }

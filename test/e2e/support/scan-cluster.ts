@@ -9,7 +9,7 @@ import type { ControlPlane } from '../harness/control-plane.ts';
 import type { Outcome } from '../harness/faults.ts';
 import { applyDaemonSet, applyNode, type DaemonSetOptions } from '../harness/objects.ts';
 import { isDaemonSetReady, isReady, node, podsOf, stopKubelet } from '../harness/state.ts';
-import { waitFor } from '../harness/wait.ts';
+import { waitFor, wholeSecond } from '../harness/wait.ts';
 
 /** A gap as it is made, or as a scan tells it. */
 export interface MadeGap {
@@ -34,9 +34,6 @@ timings:
 breaker:
   maxUnhealthyPercent: 100
 `;
-
-/** Kubernetes rounds times down to seconds: what is to be later must be so by more than one. */
-export const wholeSecond = 1_100;
 
 export const cni = 'kube-system/cni';
 export const agent = 'logging/agent';

@@ -1,0 +1,186 @@
+/**
+ * nodegap at work on the test cluster: the real handlers and the synthesized workflow, in real time,
+ * as the actuator under the RBAC that `nodegap rbac` prints.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ScanResult } from '../../../functions/scan-cluster.ts';
+import { configSha256 } from '../../../lib/config/canonical.ts';
+import { loadConfig } from '../../../lib/config/load.ts';
+import type { BreakerConfig, Config, LoadedConfig } from '../../../lib/config/model.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import {
+  connectFromKubeconfig,
+  type KubeconfigConnection,
+} from '../../../lib/kubernetes/kubeconfig.ts';
+import { systemPacing } from '../../../lib/pacing.ts';
+import type { AttemptInput, Notice } from '../../../lib/ports.ts';
+import { Slots } from '../../../lib/safety/slots.ts';
+import { ScaledClock } from '../../../local/clock.ts';
+import { Embedded } from '../../../local/embedded.ts';
+import { MemoryTable } from '../../../local/memory-table.ts';
+import { loadDefinition } from '../../../local/workflow/definition.ts';
+import type { WorkflowEvent } from '../../../local/workflow/runner.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
+import { waitFor } from '../harness/wait.ts';
+
+/** How an attempt ended, as its Report state said. */
+export interface Ended {
+  input: AttemptInput;
+  execution: string;
+  code: string;
+  message: string;
+  /** What ConfirmGap found. */
+  cause: string;
+  blame: string;
+  /** Names of the states that were entered, without Waits and Choices. */
+  tasks: string[];
+}
+
+export const clusterName = 'e2e';
+
+/** A configuration whose times can be waited for. The schema asks for longer ones than some. */
+export function quickConfig(breaker: Partial<BreakerConfig> = {}): LoadedConfig {
+  const { config: base } = loadConfig(
+    `clusters: [{ name: ${clusterName}, region: eu-west-1, mode: act }]`,
+    'nodegap.yaml',
+  );
+  const config: Config = {
+    ...base,
+    breaker: { ...base.breaker, ...breaker },
+    timings: {
+      ...base.timings,
+      scan: 1,
+      nodeGrace: 3,
+      podGrace: 3,
+      confirmationScans: 2,
+      confirmation: 2,
+      holdDown: 6,
+      holdUp: 2,
+      drain: 60,
+      approval: 60,
+      verification: 60,
+      poll: 1,
+    },
+  };
+  return { config, sha256: configSha256(config) };
+}
+
+/** nodegap, from the first scan until `stop`. */
+export class Operator {
+  readonly scans: ScanResult[] = [];
+  readonly notices: Notice[] = [];
+  readonly events: WorkflowEvent[] = [];
+  readonly #table = new MemoryTable();
+  readonly #clock = new ScaledClock(Date.now(), 1);
+  readonly #config: LoadedConfig;
+  readonly #embedded: Embedded;
+  readonly #connection: KubeconfigConnection;
+  readonly #lines: string[] = [];
+  readonly #failures: unknown[] = [];
+  readonly #stopped = new AbortController();
+  #scanning: Promise<void> = Promise.resolve();
+
+  private constructor(
+    config: LoadedConfig,
+    connection: KubeconfigConnection,
+    definition: Awaited<ReturnType<typeof loadDefinition>>,
+  ) {
+    this.#config = config;
+    this.#connection = connection;
+    const log = (level: string) => (message: string, fields: Record<string, unknown>) => {
+      const { error } = fields;
+      const shown = error === undefined ? fields : { ...fields, error: messageOf(error) };
+      this.#lines.push(`${level} ${message} ${JSON.stringify(shown)}`);
+    };
+    const client = { ...connection.reader, ...connection.writer };
+    this.#embedded = new Embedded({
+      clock: this.#clock,
+      config,
+      definition,
+      table: this.#table,
+      clients: { connect: async () => client },
+      random: Math.random,
+      newId: randomUUID,
+      log: { info: log('info'), warn: log('warn'), error: log('error') },
+      onNotice: (notice) => this.notices.push(notice),
+      onWorkflow: (event) => this.events.push(event),
+    });
+  }
+
+  /** Sets nodegap up on the cluster, as the actuator. */
+  static async connect(cluster: ControlPlane, config: LoadedConfig): Promise<Operator> {
+    const connection = await connectFromKubeconfig({
+      kubeconfigPath: cluster.kubeconfig('actuator'),
+    });
+    return new Operator(config, connection, await loadDefinition());
+  }
+
+  /** One scan. */
+  async scan(): Promise<ScanResult> {
+    return this.#embedded.scan(clusterName);
+  }
+
+  /** Scans on and on, until `stop`. */
+  start(): void {
+    this.#scanning = this.#embedded.scanUntil(clusterName, this.#stopped.signal, {
+      onScan: (result) => this.scans.push(result),
+      onFailure: (error) => this.#failures.push(error),
+    });
+  }
+
+  /** Waits until an attempt on the node has ended. */
+  async outcomeOf(node: string, timeout = 90_000): Promise<Ended> {
+    const end = await waitFor(
+      () => this.events.find((event) => event.kind === 'ended' && event.input.node === node),
+      { timeout, what: `an attempt on ${node} to end` },
+    );
+    const { execution, input } = end;
+    const { report, confirm } = (await this.#embedded.workflow.result(execution)) as {
+      report: { code: string; message: string };
+      confirm: { cause: string; blame: string };
+    };
+    const tasks = this.events
+      .filter((event) => event.execution === execution && event.kind === 'entered')
+      .filter(({ type }) => type === 'Task')
+      .map(({ state }) => state);
+    const { code, message } = report;
+    const { cause, blame } = confirm;
+    return { input, execution, code, message, cause, blame, tasks };
+  }
+
+  /** Waits until that many more scans were made. */
+  async moreScans(count: number): Promise<void> {
+    const enough = this.scans.length + count;
+    await waitFor(() => this.scans.length >= enough, { timeout: 30_000, what: `${count} scans` });
+  }
+
+  /** Nodes on which an attempt has begun, each as often as one has. */
+  attempts(): string[] {
+    const executions = new Map(this.events.map(({ execution, input }) => [execution, input.node]));
+    return [...executions.values()];
+  }
+
+  /** Nodes whose slot is taken. */
+  async slots(): Promise<string[]> {
+    const { breaker } = this.#config.config;
+    const slots = new Slots(this.#table, this.#clock, breaker, systemPacing);
+    return (await slots.list(clusterName)).map(({ node }) => node);
+  }
+
+  /** What it did so far, for a test that failed. */
+  trace(): string {
+    return [...this.#failures.map((error) => `scan failed: ${messageOf(error)}`), ...this.#lines]
+      .filter((line) => !line.startsWith('info scanned'))
+      .map((line) => line.slice(0, 600))
+      .join('\n');
+  }
+
+  /** Ends it, and throws when a scan had failed: nothing gives it cause to. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#scanning;
+    await this.#embedded.workflow.settled();
+    this.#connection.transport.close();
+    if (this.#failures.length > 0) throw new Error(this.trace(), { cause: this.#failures[0] });
+  }
+}
