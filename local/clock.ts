@@ -16,6 +16,18 @@ export interface SleepingClock extends Clock {
 /** The longest real wait of one timer, since the pace may change meanwhile. */
 const longestTimerMs = 1_000;
 
+/** Real time, as a test can replace it. */
+export interface WallTime {
+  /** Milliseconds from any fixed moment. */
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+const wallTime: WallTime = {
+  now: () => performance.now(),
+  sleep: async (ms, signal) => void (await realSleep(ms, undefined, { signal })),
+};
+
 /**
  * Compresses waiting, from `start` (epoch ms), by `scale`; 1 is real time. Work is not compressed
  * by as much (`workScale`): a request that takes 50 ms on this computer would last seconds of
@@ -24,16 +36,19 @@ const longestTimerMs = 1_000;
 export class ScaledClock implements SleepingClock {
   readonly #scale: number;
   readonly #workScale: number;
+  readonly #wall: WallTime;
   readonly #paceChanges = new Set<() => void>();
   #working = 0;
   /** Virtual and real time of the last change of pace. */
   #virtual: number;
-  #real = performance.now();
+  #real: number;
 
-  constructor(start: number, scale: number, workScale = Math.min(scale, 4)) {
+  constructor(start: number, scale: number, workScale = Math.min(scale, 4), wall = wallTime) {
     this.#virtual = start;
     this.#scale = scale;
     this.#workScale = workScale;
+    this.#wall = wall;
+    this.#real = wall.now();
   }
 
   now(): number {
@@ -47,7 +62,7 @@ export class ScaledClock implements SleepingClock {
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     const end = this.#exactNow() + ms;
     for (let left = ms; left > 0; left = end - this.#exactNow()) {
-      await this.#realSleep(Math.min(left / this.#pace, longestTimerMs), signal);
+      await this.#wait(Math.min(left / this.#pace, longestTimerMs), signal);
     }
     signal?.throwIfAborted();
   }
@@ -66,7 +81,7 @@ export class ScaledClock implements SleepingClock {
   }
 
   #exactNow(): number {
-    return this.#virtual + (performance.now() - this.#real) * this.#pace;
+    return this.#virtual + (this.#wall.now() - this.#real) * this.#pace;
   }
 
   #work(change: 1 | -1): void {
@@ -75,18 +90,18 @@ export class ScaledClock implements SleepingClock {
     this.#working += change;
     if (this.#pace === before) return;
     this.#virtual = now;
-    this.#real = performance.now();
+    this.#real = this.#wall.now();
     for (const wake of [...this.#paceChanges]) wake();
   }
 
   /** A real wait that a change of pace cuts short. */
-  async #realSleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  async #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const changed = new AbortController();
     const wake = () => changed.abort();
     this.#paceChanges.add(wake);
     try {
       const signals = signal === undefined ? [changed.signal] : [changed.signal, signal];
-      await realSleep(ms, undefined, { signal: AbortSignal.any(signals) });
+      await this.#wall.sleep(ms, AbortSignal.any(signals));
     } catch (error) {
       signal?.throwIfAborted();
       if (!changed.signal.aborted) throw error;
