@@ -7,6 +7,9 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { ClusterConfig } from '../../lib/config/model.ts';
 
+/** https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
+const maxScheduleName = 64;
+
 export interface ScanSchedulesProps {
   /** First part of the names of the schedules. */
   prefix: string;
@@ -42,8 +45,10 @@ export class ScanSchedules extends Construct {
       }),
     );
     for (const cluster of props.clusters) {
-      const schedule = new Schedule(this, cluster.name, {
-        scheduleName: `${props.prefix}-scan-${cluster.name}`.slice(0, 64),
+      const scheduleName = `${props.prefix}-scan-${cluster.name}`;
+      const schedule = new Schedule(this, `Scan-${cluster.name}`, {
+        // A longer one is left to CloudFormation: cut names of two clusters could be the same.
+        ...(scheduleName.length <= maxScheduleName ? { scheduleName } : {}),
         description: `nodegap: scan of cluster ${cluster.name}`,
         schedule: ScheduleExpression.rate(Duration.seconds(props.everySeconds)),
         target: new LambdaInvoke(props.scan, {

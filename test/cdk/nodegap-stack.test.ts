@@ -177,6 +177,20 @@ describe('a schedule', () => {
     }
   });
 
+  it('has the name of its cluster, unless that is too long for a schedule', () => {
+    const long = 'a'.repeat(60);
+    const [open] = Object.values(
+      synthesize(
+        `clusters: [{ name: Role, region: eu-west-1 }, { name: ${long}, region: eu-west-1 }]`,
+      ),
+    );
+    const made = open && Object.values(resourcesOf(open, 'AWS::Scheduler::Schedule'));
+    expect(made?.map(({ Properties }) => Properties.Name)).toEqual([
+      'nodegap-scan-Role',
+      undefined,
+    ]);
+  });
+
   it('starts only when the configuration is there', () => {
     const [document] = Object.keys(resourcesOf(europe, 'Custom::NodegapConfig'));
     for (const { DependsOn } of schedules) expect(DependsOn).toContain(document);
