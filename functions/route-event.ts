@@ -1,7 +1,7 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { isoTime } from '../lib/clock.ts';
-import { clusterArn } from '../lib/config/cluster-arn.ts';
+import { belongsTo, clusterArn } from '../lib/config/cluster-arn.ts';
 import { busEventSchema, type Route, routeOf } from '../lib/remediation/route.ts';
 import { Episodes, executionName } from '../lib/safety/episodes.ts';
 import { LeavingStore } from '../lib/safety/leaving.ts';
@@ -54,7 +54,10 @@ async function follow(ports: RouterPorts, route: Route): Promise<string> {
       return 'marked as leaving';
     case 'rescan': {
       const { config } = await ports.config();
-      const names = config.clusters.map(({ name }) => name);
+      // One file may name the clusters of several accounts and regions, each with its own stack.
+      const names = config.clusters
+        .filter((cluster) => belongsTo(cluster, ports.installation))
+        .map(({ name }) => name);
       const wanted = route.cluster === undefined ? names : names.filter((n) => n === route.cluster);
       for (const name of wanted) await ports.startScan(name);
       return `${wanted.length} scans started`;

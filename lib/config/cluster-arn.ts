@@ -13,3 +13,9 @@ export function clusterArn(cluster: ClusterConfig, installation: string): string
       : 'aws';
   return `arn:${partition}:eks:${cluster.region}:${account}:cluster/${cluster.name}`;
 }
+
+/** Whether a cluster lies in the account and region of an installation (`account/region/stack`). */
+export function belongsTo(cluster: ClusterConfig, installation: string): boolean {
+  const [account, region] = installation.split('/');
+  return cluster.region === region && (cluster.account ?? account) === account;
+}
