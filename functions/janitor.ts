@@ -61,27 +61,24 @@ export async function cleanUp(ports: JanitorPorts, event: unknown): Promise<void
   const held = (await slots.list(cluster)).find(
     (slot) => slot.nodeUid === nodeUid && slot.execution === detail.executionArn,
   );
-  const outcome =
-    held === undefined || held.committedAt !== undefined
-      ? 'kept'
-      : await slots.release({
-          cluster,
-          nodeUid,
-          execution: detail.executionArn,
-          fence: held.fence,
-        });
-  await new Episodes(ports.table, ports.clock).recordOutcome(attempt, {
+  const slot =
+    held === undefined
+      ? 'absent'
+      : held.committedAt !== undefined
+        ? 'kept'
+        : await slots.release(held);
+  const record = await new Episodes(ports.table, ports.clock).recordOutcome(attempt, {
     code: `execution-${detail.status.toLowerCase().replace('_', '-')}`,
     message: `the execution ended as ${detail.status} without a report`,
     nextAttemptAt: ports.clock.now() + soonMs,
   });
+  const ids = { ...attempt, execution: detail.executionArn, status: detail.status };
+  if (record !== 'recorded' && slot === 'absent') {
+    ports.log.info('an execution ended after its own report', ids);
+    return;
+  }
   ports.metrics.count('ExecutionDied', 1, { cluster, status: detail.status });
-  ports.log.warn('cleaned up after a dead execution', {
-    ...attempt,
-    execution: detail.executionArn,
-    status: detail.status,
-    slot: outcome,
-  });
+  ports.log.warn('cleaned up after a dead execution', { ...ids, slot });
 }
 
 export const handler = lambdaHandler(readingPorts, makeHandler);
