@@ -31,6 +31,7 @@ import { deployEvents } from './stack-events.ts';
 const yaml = `clusters:
   - { name: prod, region: ${region}, mode: act }
   - { name: stage, region: ${region} }
+  - { name: elsewhere, region: us-east-1 }
 `;
 
 let aws: Account;
@@ -43,7 +44,7 @@ let scans: string[];
 let routed: { route: string; result: string }[];
 
 beforeAll(async () => {
-  const [template] = Object.values(synthesize(yaml, account));
+  const template = synthesize(yaml, account)[`nodegap-${account}-${region}`];
   if (template === undefined) throw new Error('the stack is missing');
   aws = await openAccount();
   const queues = await deployEvents(aws, template);
@@ -91,6 +92,7 @@ describe('an event that makes a scan come sooner', () => {
     ['a degraded add-on', addon('EKS Addon Health Degraded', 'stage'), ['stage']],
     ['a restored add-on', addon('EKS Addon Health Restored', 'prod'), ['prod']],
     ['an add-on of a foreign cluster', addon('EKS Addon Health Degraded', 'foreign'), []],
+    ['a forwarder of another stack', forwarded('elsewhere'), []],
     ['a forwarder in a cluster', forwarded('prod'), ['prod']],
   ])('%s', async (_name, event, clusters) => {
     const before = await executions();
