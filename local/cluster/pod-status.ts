@@ -29,7 +29,14 @@ export function setCondition(
     earlier.status !== next.status ||
     earlier.reason !== next.reason ||
     earlier.message !== next.message;
-  if (changed) conditions[index] = { ...earlier, ...next };
+  if (changed) {
+    // Reason and message of the earlier status go with it.
+    const { lastHeartbeatTime } = earlier;
+    conditions[index] = {
+      ...next,
+      ...(lastHeartbeatTime === undefined ? {} : { lastHeartbeatTime }),
+    };
+  }
   return changed;
 }
 
