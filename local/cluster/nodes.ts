@@ -38,7 +38,7 @@ export function launchMachine(world: World, zone: string): NewMachine {
   let nodeName: string;
   do {
     const address = [below(random, 64), below(random, 256)];
-    nodeName = `ip-10-0-${address.join('-')}.${regionOf(zone)}.compute.internal`;
+    nodeName = `ip-10-0-${address.join('-')}.${domainOf(regionOf(zone))}`;
   } while (machines.get(nodeName) !== undefined);
   const instanceId = `i-0${hex(random, 16)}`;
   machines.add({ instanceId, zone, node: nodeName, state: 'running', kubeletRuns: true });
@@ -128,4 +128,9 @@ function pressureCondition(type: string, reason: string, now: string) {
 /** `eu-west-1` of `eu-west-1a`. */
 function regionOf(zone: string): string {
   return zone.replace(/[a-z]$/, '');
+}
+
+/** The private DNS domain of EC2, which us-east-1 spells in its own way. */
+function domainOf(region: string): string {
+  return region === 'us-east-1' ? 'ec2.internal' : `${region}.compute.internal`;
 }

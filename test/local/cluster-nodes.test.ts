@@ -55,6 +55,15 @@ describe('a node', () => {
     expect(managed?.metadata.finalizers).toBeUndefined();
   });
 
+  it.each([
+    ['eu-west-1a', /^ip-10-0-\d+-\d+\.eu-west-1\.compute\.internal$/],
+    ['us-east-1a', /^ip-10-0-\d+-\d+\.ec2\.internal$/],
+  ])('in %s has the name that EC2 gives there', (zone, name) => {
+    const { cluster } = makeCluster();
+    cluster.addPool('general', { nodes: 1, zones: [zone] });
+    expect(cluster.nodesOf('general')[0]?.metadata.name).toMatch(name);
+  });
+
   it('is tainted unschedulable soon after a cordon, and no longer after an uncordon', () => {
     const { cluster, pass, node } = oneNode();
     const cordon = (unschedulable: boolean) =>
