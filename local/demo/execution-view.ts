@@ -67,26 +67,33 @@ function executionLines(
   ];
 }
 
+/** Passed by every execution in no time, so no part of its way once they are passed. */
+const housekeeping: readonly Station[] = ['ReleaseSlot', 'Report'];
+
 /**
  * The way through the machine: what is passed, where it is, what is still to come. Where `width` is
  * too small for all of it, first the farthest stations to come are left out, then the first passed.
  */
 function railOf({ passed, station, ended }: ExecutionView, width: number, paints: Paints): Line {
   const isOver = ended !== undefined || passed.has('ReleaseNode');
-  const all = stations.filter((name) => passed.has(name) || (!isOver && mainLine.includes(name)));
+  const here = ended === undefined ? station : undefined;
+  const all = stations.filter((name) =>
+    housekeeping.includes(name)
+      ? name === here
+      : passed.has(name) || (!isOver && mainLine.includes(name)),
+  );
   let shown = all;
   const spans = (): Line => [
     ...(shown[0] === all[0] ? [] : [{ text: '…', paint: paints.dim }]),
-    ...shown.map((name) =>
-      stationSpan(name, name === station && ended === undefined, passed.has(name), paints),
-    ),
+    ...shown.map((name) => stationSpan(name, name === here, passed.has(name), paints)),
     ...(shown.at(-1) === all.at(-1) ? [] : [{ text: '…', paint: paints.dim }]),
   ];
   const rail = (): Line =>
     spans().flatMap((span, index) =>
       index === 0 ? [span] : [{ text: ' › ', paint: paints.dim }, span],
     );
-  while (widthOf(rail()) > width && shown.at(-1) !== station) shown = shown.slice(0, -1);
+  const isAhead = (name?: Station) => name !== undefined && !passed.has(name);
+  while (widthOf(rail()) > width && isAhead(shown.at(-1))) shown = shown.slice(0, -1);
   while (widthOf(rail()) > width && shown.length > 1) shown = shown.slice(1);
   return rail();
 }

@@ -9,7 +9,7 @@ import { allHold, renderSummary, type SummaryPart } from './summary.ts';
 import { liveView, plainView, type Terminal, type View } from './views.ts';
 
 /** Virtual time runs so many times as fast while nothing is worked at. */
-const scale = 50;
+const scale = 60;
 const frameMs = 125;
 
 export interface DemoOptions {

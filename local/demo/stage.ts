@@ -34,7 +34,7 @@ const minute = 60_000;
 /** How often the clusters catch up with the clock when no request makes them. */
 const tickMs = 1_000;
 /** Once every scenario is over, for episodes to close and for what should not happen to show. */
-const epilogueMs = 3 * minute;
+const epilogueMs = 2 * minute;
 /** A demo that is not over by then never will be. */
 const longestMs = 60 * minute;
 

@@ -162,6 +162,13 @@ describe('an execution', () => {
     );
   });
 
+  it('passes over the states that only tidy up, once they are passed', () => {
+    const passed = new Set<Station>([...untilDrain, 'ReleaseSlot', 'Report']);
+    const ended = { at: noon, code: 'failed', good: false };
+    expect(railOn(160, { passed, station: 'Report' })).toMatch(/DrainNode › .* › Report$/);
+    expect(railOn(160, { passed, station: 'Report', ended })).toMatch(/TaintNode › DrainNode$/);
+  });
+
   it('shows its state, since when, and what was answered last', () => {
     const text = renderShow(show(), narrow, plain).join('\n');
     expect(text).toContain('A  ip-10-0-3-26    DrainNode for 01:05\n   draining: 1 pod still');
