@@ -8,19 +8,12 @@
  */
 import { inspect } from 'node:util';
 import {
-  CreateEventBusCommand,
-  PutRuleCommand,
-  PutTargetsCommand,
-} from '@aws-sdk/client-eventbridge';
-import {
-  CreateStateMachineCommand,
   DescribeExecutionCommand,
   GetExecutionHistoryCommand,
   type HistoryEvent,
   ListExecutionsCommand,
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { CreateTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { makeHandler as answerApproval } from '../../functions/answer-approval.ts';
 import { makeHandler as janitor } from '../../functions/janitor.ts';
@@ -37,8 +30,8 @@ import { createWriter } from '../../lib/kubernetes/writer.ts';
 import { isolationAnnotation, isolationTaint } from '../../lib/safety/ownership.ts';
 import { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { workflowHandlers } from '../../local/embedded.ts';
-import { loadDefinition } from '../../local/workflow/definition.ts';
 import { type Account, account, type Queue, region } from './account.ts';
+import { busInto, createMachine, topicInto } from './resources.ts';
 
 export const cluster = 'prod';
 
@@ -279,45 +272,4 @@ function recordingLog(lines: string[]): Log {
     );
   };
   return createLog({ info: keep, warn: keep, error: keep } as Parameters<typeof createLog>[0]);
-}
-
-async function topicInto(aws: Account, prefix: string): Promise<{ arn: string; queue: Queue }> {
-  const queue = await aws.createQueue(`${prefix}-notices`);
-  const { TopicArn = '' } = await aws.sns.send(new CreateTopicCommand({ Name: prefix }));
-  await aws.sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: queue.arn }));
-  return { arn: TopicArn, queue };
-}
-
-/** The bus with one rule for what nodegap itself says; routing.aws.test.ts has those of the stack. */
-async function busInto(aws: Account, prefix: string): Promise<Queue> {
-  const queue = await aws.createQueue(`${prefix}-events`);
-  await aws.events.send(new CreateEventBusCommand({ Name: prefix }));
-  const rule = { Name: `${prefix}-own`, EventBusName: prefix };
-  await aws.events.send(
-    new PutRuleCommand({ ...rule, EventPattern: JSON.stringify({ source: ['nodegap'] }) }),
-  );
-  await aws.events.send(
-    new PutTargetsCommand({
-      Rule: rule.Name,
-      EventBusName: prefix,
-      Targets: [{ Id: 'queue', Arn: queue.arn }],
-    }),
-  );
-  return queue;
-}
-
-/** The shipped definition as it is, but for the ARNs of the functions. */
-async function createMachine(aws: Account, prefix: string): Promise<string> {
-  const definition = JSON.stringify(await loadDefinition()).replaceAll(
-    /arn:aws:lambda:us-east-1:000000000000:function:/g,
-    `arn:aws:lambda:${region}:${account}:function:${prefix}-`,
-  );
-  const { stateMachineArn = '' } = await aws.sfn.send(
-    new CreateStateMachineCommand({
-      name: `${prefix}-public-remediate-node`,
-      definition,
-      roleArn: `arn:aws:iam::${account}:role/${prefix}`,
-    }),
-  );
-  return stateMachineArn;
 }

@@ -85,7 +85,7 @@ describe.concurrent('remediate-node on Step Functions', () => {
 
   it('waits for an approval, and its token goes nowhere', async () => {
     const { nodegap, bad, execution } = await attempted('approve', always);
-    const { approvals, id, listing } = await asked(nodegap, 'approve');
+    const { approvals, id, listing } = await asked(nodegap);
     const taskToken = await tokenOf(nodegap, id);
     expect(taskToken.length).toBeGreaterThan(10);
     expect(evictions(nodegap)).toEqual([]);
@@ -116,7 +116,7 @@ describe.concurrent('remediate-node on Step Functions', () => {
 
   it('undoes the isolation when a person says no', async () => {
     const { nodegap, bad, execution } = await attempted('deny', always);
-    const { approvals, id } = await asked(nodegap, 'deny');
+    const { approvals, id } = await asked(nodegap);
     await approvals.ask({ action: 'decide', id, decision: 'deny', by: 'ann' });
     const { status, output } = await ended(nodegap, execution);
     expect(status).toBe('SUCCEEDED');
@@ -131,7 +131,7 @@ describe.concurrent('remediate-node on Step Functions', () => {
 
   it('takes no answer for a no', async () => {
     const { nodegap, bad, execution } = await attempted('silence', always);
-    const { approvals, id } = await asked(nodegap, 'silence');
+    const { approvals, id } = await asked(nodegap);
     const { status, output } = await ended(nodegap, execution);
     expect(status).toBe('SUCCEEDED');
     expect(output).toMatchObject({ answer: { decision: 'none' }, report: { code: 'denied' } });
@@ -257,13 +257,13 @@ async function hasEntered(nodegap: Installation, execution: string, state: strin
 }
 
 /** Waits until people are asked, and lists what is asked as the command line does. */
-async function asked(nodegap: Installation, prefix: string) {
+async function asked(nodegap: Installation) {
   await vi.waitFor(
     async () =>
       expect(await nodegap.notices()).toContainEqual(expect.objectContaining({ kind: 'approval' })),
     patient,
   );
-  const approvals = new ApprovalClient({ functionName: `${prefix}-answer-approval` });
+  const approvals = new ApprovalClient({ functionName: nodegap.functionName('answer-approval') });
   const listing = await approvals.ask({ action: 'list', cluster });
   const [{ id }] = listing.approvals as [{ id: string }];
   return { approvals, listing, id };

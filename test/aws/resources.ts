@@ -1,0 +1,55 @@
+/** What the stack would make for an installation in an account: topic, bus and state machine. */
+import {
+  CreateEventBusCommand,
+  PutRuleCommand,
+  PutTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
+import { CreateStateMachineCommand } from '@aws-sdk/client-sfn';
+import { CreateTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
+import { loadDefinition } from '../../local/workflow/definition.ts';
+import { type Account, account, type Queue, region } from './account.ts';
+
+/** The topic, and a queue that gets what people would get. */
+export async function topicInto(
+  aws: Account,
+  prefix: string,
+): Promise<{ arn: string; queue: Queue }> {
+  const queue = await aws.createQueue(`${prefix}-notices`);
+  const { TopicArn = '' } = await aws.sns.send(new CreateTopicCommand({ Name: prefix }));
+  await aws.sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: queue.arn }));
+  return { arn: TopicArn, queue };
+}
+
+/** The bus with one rule for what nodegap itself says; routing.aws.test.ts has those of the stack. */
+export async function busInto(aws: Account, prefix: string): Promise<Queue> {
+  const queue = await aws.createQueue(`${prefix}-events`);
+  await aws.events.send(new CreateEventBusCommand({ Name: prefix }));
+  const rule = { Name: `${prefix}-own`, EventBusName: prefix };
+  await aws.events.send(
+    new PutRuleCommand({ ...rule, EventPattern: JSON.stringify({ source: ['nodegap'] }) }),
+  );
+  await aws.events.send(
+    new PutTargetsCommand({
+      Rule: rule.Name,
+      EventBusName: prefix,
+      Targets: [{ Id: 'queue', Arn: queue.arn }],
+    }),
+  );
+  return queue;
+}
+
+/** The shipped definition as it is, but for the ARNs of the functions. */
+export async function createMachine(aws: Account, prefix: string): Promise<string> {
+  const definition = JSON.stringify(await loadDefinition()).replaceAll(
+    /arn:aws:lambda:us-east-1:000000000000:function:/g,
+    `arn:aws:lambda:${region}:${account}:function:${prefix}-`,
+  );
+  const { stateMachineArn = '' } = await aws.sfn.send(
+    new CreateStateMachineCommand({
+      name: `${prefix}-public-remediate-node`,
+      definition,
+      roleArn: `arn:aws:iam::${account}:role/${prefix}`,
+    }),
+  );
+  return stateMachineArn;
+}
