@@ -13,6 +13,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Node, Pod } from '../../lib/kubernetes/objects.ts';
+import type { Transport } from '../../lib/kubernetes/transport.ts';
 import { ApiServer, type AuditEntry, type Authorizer } from './api/api-server.ts';
 import {
   type Identity,
@@ -20,6 +21,7 @@ import {
   type ServedCluster,
   serveHttp,
 } from './api/http-server.ts';
+import { inProcessTransport } from './api/in-process.ts';
 import { type Happening, watchHappenings } from './changes.ts';
 import { startBudgetController } from './controllers/budgets.ts';
 import { startDaemonSetController } from './controllers/daemonset.ts';
@@ -241,10 +243,15 @@ export class SimulatedCluster {
 
   /** Serves the Kubernetes API over HTTP on a free port of 127.0.0.1. */
   serve({ identities = [] }: ServeOptions = {}): Promise<ServedCluster> {
-    return serveHttp(this.#api, this.name, {
-      identities,
-      hooks: this.#hooks,
-      catchUp: () => this.advanceTo(this.#clock.now()),
-    });
+    return serveHttp(this.#api, this.name, { identities, ...this.#serving() });
+  }
+
+  /** Answers the same API in this process, without HTTP and without identities. */
+  transport(): Transport {
+    return inProcessTransport(this.#api, this.#serving());
+  }
+
+  #serving(): { hooks: RequestHook[]; catchUp: () => void } {
+    return { hooks: this.#hooks, catchUp: () => this.advanceTo(this.#clock.now()) };
   }
 }

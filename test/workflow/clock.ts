@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SleepingClock } from '../../local/clock.ts';
 
@@ -12,13 +13,15 @@ interface Sleeper {
  * next when nothing does. So a run is the same however slow the machine is.
  *
  * How it knows that nothing works: everything that waits on I/O does so inside `during`; what is
- * outside goes from one sleep to the next in microtasks, which a few turns of the loop drain.
+ * outside goes from one sleep to the next in microtasks, which a few turns of the loop drain. Work
+ * that sleeps in between (a retry with back-off) does not count as work meanwhile.
  */
 export class DiscreteClock implements SleepingClock {
   #now: number;
   #working = 0;
   #order = 0;
   #sleepers: Sleeper[] = [];
+  readonly #atWork = new AsyncLocalStorage<true>();
 
   constructor(start: number) {
     this.#now = start;
@@ -35,13 +38,28 @@ export class DiscreteClock implements SleepingClock {
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#working++;
     try {
-      return await work();
+      return await this.#atWork.run(true, work);
     } finally {
       this.#working--;
     }
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  /** Runs something that goes on by itself, although work began it: an execution. */
+  apart<T>(begin: () => T): T {
+    return this.#atWork.exit(begin);
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (this.#atWork.getStore() === undefined) return this.#sleep(ms, signal);
+    this.#working--;
+    try {
+      await this.#sleep(ms, signal);
+    } finally {
+      this.#working++;
+    }
+  }
+
+  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(signal.reason);

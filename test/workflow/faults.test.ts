@@ -65,6 +65,7 @@ describe('an execution that is stopped', () => {
 describe('tasks', () => {
   it('run twice each, with the same result as once', async () => {
     const bad = await begin({
+      http: true,
       wrapHandler: (_name, handler) => async (event) => {
         await handler(event);
         return handler(event);

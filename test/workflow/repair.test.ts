@@ -24,7 +24,7 @@ describe('remediate-node', () => {
   });
 
   it('isolates, drains, replaces and verifies a node whose CNI never starts', async () => {
-    const [bad = ''] = await begin();
+    const [bad = ''] = await begin({ http: true });
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'never-ready' });
     await world.pass(60);
     expect(codes()).toEqual(['replaced']);

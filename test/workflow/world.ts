@@ -1,19 +1,25 @@
 /**
  * A whole nodegap over a simulated cluster, on a clock that jumps: the real handlers, the
- * synthesized machine, the real transport over loopback, a scan every minute.
+ * synthesized machine, the real readers and writers, a scan every minute.
  */
 import { loadConfig } from '../../lib/config/load.ts';
+import type { LoadedConfig } from '../../lib/config/model.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { createReader } from '../../lib/kubernetes/reader.ts';
 import { createTransport, type Transport } from '../../lib/kubernetes/transport.ts';
 import { createWriter } from '../../lib/kubernetes/writer.ts';
 import type { ClusterReader, ClusterWriter, Notice } from '../../lib/ports.ts';
+import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
 import { isolationAnnotation } from '../../lib/safety/ownership.ts';
 import { type ClusterOptions, SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { Embedded } from '../../local/embedded.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
 import { loadDefinition } from '../../local/workflow/definition.ts';
-import type { TaskHandler, WorkflowEvent } from '../../local/workflow/runner.ts';
+import {
+  LocalWorkflow,
+  type TaskHandler,
+  type WorkflowEvent,
+} from '../../local/workflow/runner.ts';
 import { DiscreteClock } from './clock.ts';
 
 export const minute = 60_000;
@@ -23,9 +29,11 @@ export interface WorldOptions {
   yaml?: string;
   mode?: 'observe' | 'act';
   cluster?: Partial<ClusterOptions>;
-  /** Stands between nodegap and the cluster. */
+  /** Over a loopback socket; in this process otherwise, which is much faster over many hours. */
+  http?: boolean;
   scansMayFail?: boolean;
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
+  /** Stands between nodegap and the cluster. */
   wrap?: (client: ClusterReader & ClusterWriter) => ClusterReader & ClusterWriter;
 }
 
@@ -42,29 +50,31 @@ export class World {
   readonly #stop = new AbortController();
   #close: () => Promise<void> = async () => undefined;
   readonly #options: WorldOptions;
+  #config: LoadedConfig;
+  readonly #handlers = new Map<string, TaskHandler>();
 
   constructor(options: WorldOptions = {}) {
     this.#options = options;
+    this.#config = this.#load({ ...options, cluster: undefined });
     this.cluster = new SimulatedCluster({ clock: this.clock, name: 'prod', ...options.cluster });
   }
 
   /** Serves the cluster and starts nodegap on it. Nothing happens before time passes. */
   async start(): Promise<this> {
     this.cluster.settle();
-    const served = await this.cluster.serve();
-    const transport: Transport = createTransport({ server: served.url });
-    this.#close = async () => {
-      transport.close();
-      await served.close();
-    };
+    const transport = await this.#connect();
     const plain = { ...createReader(transport), ...createWriter(transport, this.clock) };
     const client = this.#options.wrap?.(plain) ?? plain;
     let id = 0;
     const log = (level: string) => (message: string, fields: Record<string, unknown>) =>
       void this.logs.push({ level, message, fields });
+    const current = () => this.#config;
     this.#embedded = new Embedded({
       clock: this.clock,
-      config: loadConfig(this.#yaml(), 'nodegap.yaml'),
+      // Read at every call, so that `configure` works on open cases.
+      get config() {
+        return current();
+      },
       definition: await loadDefinition(),
       table: this.table,
       clients: { connect: async () => client },
@@ -72,11 +82,16 @@ export class World {
       newId: () => `id-${++id}`,
       log: { info: log('info'), warn: log('warn'), error: log('error') },
       onNotice: (notice) => this.notices.push(notice),
-      ...(this.#options.wrapHandler === undefined
-        ? {}
-        : { wrapHandler: this.#options.wrapHandler }),
+      wrapHandler: (name, handler) => {
+        const wrapped = this.#options.wrapHandler?.(name, handler) ?? handler;
+        this.#handlers.set(name, wrapped);
+        return wrapped;
+      },
       onWorkflow: (event) => this.events.push(event),
     });
+    const { workflow } = this.#embedded;
+    const begin = workflow.start.bind(workflow);
+    workflow.start = (...started) => this.clock.apart(() => begin(...started));
     this.#scanning = this.nodegap.scanUntil('prod', this.#stop.signal, {
       onScan: () => undefined,
       onFailure: (error) => {
@@ -89,6 +104,53 @@ export class World {
   get nodegap(): Embedded {
     if (this.#embedded === undefined) throw new Error('start() first');
     return this.#embedded;
+  }
+
+  /** Publishes another configuration, as `nodegap config push` does. */
+  configure(options: Pick<WorldOptions, 'mode' | 'yaml'> & { cluster?: string }): void {
+    this.#config = this.#load(options);
+  }
+
+  /** What the machine passed into a state when an execution entered it last. */
+  inputOf(state: string): { execution: string; state: WorkflowState } {
+    const entered = this.events.findLastIndex(
+      (event) => event.kind === 'entered' && event.state === state,
+    );
+    const execution = this.events[entered]?.execution;
+    const before = this.events
+      .slice(0, Math.max(0, entered))
+      .findLast((event) => event.execution === execution && event.kind === 'left');
+    if (execution === undefined) throw new Error(`no execution entered ${state}`);
+    const input = before?.output ?? this.events[entered]?.input;
+    return { execution, state: structuredClone(input) as WorkflowState };
+  }
+
+  /** Runs an execution again from a state on, as a redrive does: same ARN, same input. */
+  async redrive(state: string): Promise<void> {
+    const { execution, state: input } = this.inputOf(state);
+    const definition = await loadDefinition();
+    const machine = new LocalWorkflow({
+      definition: { ...definition, StartAt: state },
+      handlers: Object.fromEntries(
+        [...this.#handlers].map(([name, handler]) => [
+          name,
+          (event: Record<string, unknown>) => this.clock.during(() => handler(event)),
+        ]),
+      ),
+      clock: this.clock,
+      newToken: () => `redriven-${this.events.length}`,
+      onEvent: (event) => this.events.push(event),
+    });
+    await this.clock.apart(() =>
+      machine.start(input.cluster, execution.split(':').at(-1) ?? '', input),
+    );
+  }
+
+  /** Calls one handler with an input, as a retry or a straggler does. */
+  async call(name: string, input: { execution: string; state: WorkflowState }): Promise<unknown> {
+    const handler = this.#handlers.get(name);
+    if (handler === undefined) throw new Error(`there is no handler ${name}`);
+    return this.clock.during(() => handler({ ...input }));
   }
 
   /** Stops the newest execution as StopExecution does, wherever it is. */
@@ -180,9 +242,31 @@ export class World {
     ];
   }
 
-  #yaml(): string {
-    const { mode = 'act', yaml = '' } = this.#options;
-    return `clusters:\n  - { name: prod, region: eu-west-1, mode: ${mode} }\n${yaml}`;
+  async #connect(): Promise<Transport> {
+    if (this.#options.http !== true) return this.cluster.transport();
+    const served = await this.cluster.serve();
+    const transport = createTransport({ server: served.url });
+    this.#close = async () => {
+      transport.close();
+      await served.close();
+    };
+    return transport;
+  }
+
+  #load({
+    mode = 'act',
+    yaml = '',
+    cluster = 'prod',
+  }: {
+    mode?: 'observe' | 'act';
+    yaml?: string;
+    cluster?: unknown;
+  }): LoadedConfig {
+    const name = typeof cluster === 'string' ? cluster : 'prod';
+    return loadConfig(
+      `clusters:\n  - { name: ${name}, region: eu-west-1, mode: ${mode} }\n${yaml}`,
+      'nodegap.yaml',
+    );
   }
 }
 

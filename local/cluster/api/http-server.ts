@@ -123,21 +123,33 @@ async function answerOne(
     body: await bodyOf(incoming),
     identity: identity?.name,
   };
+  const unknownCaller = options.identities.length > 0 && identity === undefined;
+  const answer = await answerRequest(api, options, request, unknownCaller);
+  if (answer === 'cut') outgoing.destroy();
+  else send(outgoing, answer);
+}
+
+/** Carries out one request, disturbed as the hooks say. `cut`: the caller gets no answer. */
+export async function answerRequest(
+  api: ApiServer,
+  options: Pick<HttpServerOptions, 'hooks' | 'catchUp'>,
+  request: ApiRequest,
+  unknownCaller: boolean,
+): Promise<ApiAnswer | 'cut'> {
   let disturbance: Disturbance | undefined;
   for (const hook of options.hooks) disturbance ??= await hook(request);
   options.catchUp();
-  const refused = refusalOf(disturbance, options.identities.length > 0 && identity === undefined);
+  const refused = refusalOf(disturbance, unknownCaller);
   if (refused !== undefined) {
     api.record(request, refused === 'cut' ? 0 : refused.body.code);
-    if (refused === 'cut') outgoing.destroy();
-    else send(outgoing, toAnswer(refused));
-    return;
+    return refused === 'cut' ? 'cut' : toAnswer(refused);
   }
   const answer = api.handle(request);
-  if (disturbance?.kind === 'cut-afterwards') outgoing.destroy();
-  else if (disturbance?.kind === 'refuse-afterwards') {
-    send(outgoing, toAnswer(usualRefusal(disturbance.status, disturbance)));
-  } else send(outgoing, answer);
+  if (disturbance?.kind === 'cut-afterwards') return 'cut';
+  if (disturbance?.kind === 'refuse-afterwards') {
+    return toAnswer(usualRefusal(disturbance.status, disturbance));
+  }
+  return answer;
 }
 
 function refusalOf(
