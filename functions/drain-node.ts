@@ -11,6 +11,7 @@ import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { actingPorts } from './shared/aws-acting-ports.ts';
 import { lambdaHandler } from './shared/aws-ports.ts';
+import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -60,7 +61,12 @@ export function makeHandler(ports: ActingPorts) {
       blockers: progress.kind === 'draining' ? progress.blockers : [],
       owners: [],
     });
-    return decideDrain(progress, state, config.timings, ports.clock.now());
+    const result = decideDrain(progress, state, config.timings, ports.clock.now());
+    if (result.next === 'blocked' || result.next === 'drained') {
+      const type = result.next === 'blocked' ? 'Warning' : 'Normal';
+      await tellNode(ports, state, execution, { code: result.code, message: result.message, type });
+    }
+    return result;
   });
 }
 

@@ -7,6 +7,7 @@ import type { IsolationResult } from '../lib/remediation/workflow-state.ts';
 import { actingPorts } from './shared/aws-acting-ports.ts';
 import { lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
+import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -53,13 +54,15 @@ export function makeHandler(ports: ActingPorts) {
         mark: markFields(ports, state, execution),
       });
       switch (outcome.kind) {
-        case 'isolated':
-          return answer(
-            'isolated',
-            'isolated',
-            `${outcome.mark.cordoned ? 'cordoned' : 'was cordoned by someone else'}, ${taint ? 'tainted' : 'not tainted yet'}: ${reason}`,
-            outcome.mark.tainted,
-          );
+        case 'isolated': {
+          const done = `${outcome.mark.cordoned ? 'cordoned' : 'was cordoned by someone else'}, ${taint ? 'tainted' : 'not tainted yet'}: ${reason}`;
+          if (outcome.changed) {
+            const { daemonSet, cause } = guarded.act.primary;
+            const message = `${daemonSet}: ${cause}; ${done}`;
+            await tellNode(ports, state, execution, { code: 'isolated', message, type: 'Warning' });
+          }
+          return answer('isolated', 'isolated', done, outcome.mark.tainted);
+        }
         case 'vetoed':
           return answer('release', outcome.veto.code, outcome.veto.message);
         case 'node-gone':

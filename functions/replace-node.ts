@@ -8,6 +8,7 @@ import type { ReplacementResult } from '../lib/remediation/workflow-state.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { actingPorts } from './shared/aws-acting-ports.ts';
 import { lambdaHandler } from './shared/aws-ports.ts';
+import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -80,13 +81,12 @@ export function makeHandler(ports: ActingPorts) {
       });
       switch (outcome.kind) {
         case 'requested':
-        case 'gone':
-          return answer(
-            'requested',
-            'replacement-requested',
-            `NodeClaim ${outcome.claim} ${outcome.kind === 'gone' ? 'is gone' : 'is being deleted'}`,
-            outcome.claim,
-          );
+        case 'gone': {
+          const code = 'replacement-requested';
+          const message = `NodeClaim ${outcome.claim} ${outcome.kind === 'gone' ? 'is gone' : 'is being deleted'}`;
+          await tellNode(ports, state, execution, { code, message, type: 'Warning' });
+          return answer('requested', code, message, outcome.claim);
+        }
         case 'notify':
           return answer('stay-isolated', outcome.code, outcome.reason);
         case 'refused':

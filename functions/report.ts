@@ -1,5 +1,4 @@
-import { messageOf } from '../lib/errors.ts';
-import type { NodeEvent, Notice } from '../lib/ports.ts';
+import type { Notice } from '../lib/ports.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
@@ -7,8 +6,9 @@ import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { actingPorts } from './shared/aws-acting-ports.ts';
 import { lambdaHandler } from './shared/aws-ports.ts';
+import { tellNode } from './shared/node-event.ts';
 import type { Ports } from './shared/ports.ts';
-import { attemptIds, taskHandler } from './shared/task.ts';
+import { taskHandler } from './shared/task.ts';
 
 type ReportPorts = Pick<
   Ports,
@@ -37,7 +37,11 @@ export function makeHandler(ports: ReportPorts) {
     }
     const mode = config.clusters.find(({ name }) => name === cluster)?.mode;
     if (mode === 'act' && outcome.node !== 'gone' && outcome.node !== 'replaced') {
-      await tellNode(ports, state, execution, outcome);
+      await tellNode(ports, state, execution, {
+        code: outcome.code,
+        message: outcome.message,
+        type: outcome.voice === 'alert' ? 'Warning' : 'Normal',
+      });
     }
     if (outcome.voice !== 'quiet') await ports.notifier.notify(noticeOf(state, execution, outcome));
     ports.metrics.count('Outcome', 1, { cluster, code: outcome.code });
@@ -49,36 +53,6 @@ export function makeHandler(ports: ReportPorts) {
       configSha: sha256,
     };
   });
-}
-
-/** The attempt is over and kept; an Event that cannot be written is said, and changes nothing. */
-async function tellNode(
-  ports: ReportPorts,
-  state: WorkflowState,
-  execution: string,
-  outcome: Outcome,
-): Promise<void> {
-  try {
-    const client = await ports.clients.connect(state.cluster);
-    await client.createNodeEvent(nodeEventOf(state, outcome));
-  } catch (error) {
-    ports.metrics.count('NodeEventFailed', 1, { cluster: state.cluster });
-    ports.log.warn('the node has no Event of this outcome', {
-      ...attemptIds(state, execution),
-      error: messageOf(error),
-    });
-  }
-}
-
-function nodeEventOf(state: WorkflowState, outcome: Outcome): NodeEvent {
-  const words = outcome.code.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return {
-    node: state.node,
-    nodeUid: state.nodeUid,
-    type: outcome.voice === 'alert' ? 'Warning' : 'Normal',
-    reason: `Nodegap${words.join('')}`,
-    message: `${outcome.message} (episode ${state.episode}, attempt ${state.attempt})`,
-  };
 }
 
 function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): Notice {

@@ -3,6 +3,7 @@ import { readSituation } from '../lib/remediation/situation.ts';
 import type { RestartResult } from '../lib/remediation/workflow-state.ts';
 import { actingPorts } from './shared/aws-acting-ports.ts';
 import { lambdaHandler } from './shared/aws-ports.ts';
+import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -25,11 +26,10 @@ export function makeHandler(ports: ActingPorts) {
         return { code: 'no-pod', message: `no pod of ${daemonSet} is there to restart`, at };
       }
       const outcome = await client.evictPod(pod);
-      return {
-        code: `restart-${outcome.kind}`,
-        message: `${pod.namespace}/${pod.name}: ${'message' in outcome ? outcome.message : outcome.kind}`,
-        at,
-      };
+      const code = `restart-${outcome.kind}`;
+      const message = `${pod.namespace}/${pod.name}: ${'message' in outcome ? outcome.message : outcome.kind}`;
+      await tellNode(ports, state, execution, { code, message, type: 'Normal' });
+      return { code, message, at };
     },
   );
 }

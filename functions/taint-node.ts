@@ -5,6 +5,7 @@ import type { TaintResult } from '../lib/remediation/workflow-state.ts';
 import { actingPorts } from './shared/aws-acting-ports.ts';
 import { lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
+import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -23,12 +24,13 @@ export function makeHandler(ports: ActingPorts) {
       mark: markFields(ports, state, execution),
     });
     switch (outcome.kind) {
-      case 'tainted':
-        return {
-          next: 'tainted',
-          code: 'tainted',
-          message: 'bears the taint nodegap.dev/daemonset-gap',
-        };
+      case 'tainted': {
+        const message = 'bears the taint nodegap.dev/daemonset-gap';
+        if (outcome.changed) {
+          await tellNode(ports, state, execution, { code: 'tainted', message, type: 'Warning' });
+        }
+        return { next: 'tainted', code: 'tainted', message };
+      }
       case 'vetoed':
         return { next: 'release', code: outcome.veto.code, message: outcome.veto.message };
       case 'node-gone':

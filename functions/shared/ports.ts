@@ -49,4 +49,4 @@ export type JudgingPorts = Pick<
 > & { readers: Clusters<ClusterReader> };
 
 /** The same for handlers that change the cluster which they judge. */
-export type ActingPorts = Omit<JudgingPorts, 'readers'> & Pick<Ports, 'clients'>;
+export type ActingPorts = Omit<JudgingPorts, 'readers'> & Pick<Ports, 'clients' | 'metrics'>;

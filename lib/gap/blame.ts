@@ -24,6 +24,8 @@ export interface BlamedGap {
   revision: string | undefined;
   /** Epoch ms. */
   since: number;
+  /** A record tells since when it is there; otherwise `since` is an estimate. */
+  recorded: boolean;
 }
 
 /** A DaemonSet fails "on many of its nodes": at least so many, and at least half of them. */
@@ -168,6 +170,11 @@ function blameMissing(gap: BlamedGap, peers: Peers): BlameVerdict {
   if (latestReadyPod === undefined || latestReadyPod.at <= gap.since) {
     return unclear(
       `node ${latestPod.node} got a pod of it since the gap began at ${began}, but none that is Ready`,
+    );
+  }
+  if (!gap.recorded) {
+    return unclear(
+      `other nodes got pods of it since ${began}, but without records of earlier scans it is not known when this one went missing`,
     );
   }
   return node(

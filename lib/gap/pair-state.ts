@@ -196,6 +196,7 @@ function gapOf(
       zone,
       revision: pod === undefined ? undefined : revisionOf(pod),
       since: times.since,
+      recorded: times.recorded,
     },
     peers,
   );

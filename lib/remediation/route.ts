@@ -36,7 +36,8 @@ const lifecycleDetail = z.object({
   EC2InstanceId: z.string().min(1),
   Destination: z.string().optional(),
 });
-const addonDetail = z.object({ clusterName: z.string().min(1) });
+/** The reference pages do not promise the field, so without it every cluster is looked at. */
+const addonDetail = z.object({ clusterName: z.string().min(1).optional() });
 const forwardedDetail = z.object({ cluster: z.string().min(1) });
 
 /** Older facts say nothing of now; the next scan knows better. */
@@ -59,7 +60,9 @@ export function routeOf(event: IncomingEvent, now: number): Route {
     case 'aws.eks/EKS Addon Health Degraded':
     case 'aws.eks/EKS Addon Health Restored': {
       const parsed = addonDetail.safeParse(detail);
-      return parsed.success ? { kind: 'rescan', cluster: parsed.data.clusterName } : broken();
+      if (!parsed.success) return broken();
+      const { clusterName: cluster } = parsed.data;
+      return { kind: 'rescan', ...(cluster === undefined ? {} : { cluster }) };
     }
     case 'nodegap.forwarder/Node Unhealthy': {
       const parsed = forwardedDetail.safeParse(detail);

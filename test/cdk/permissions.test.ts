@@ -188,7 +188,7 @@ describe('the table of rights', () => {
     for (const [right, use] of ports) {
       expect(access[right] === true, right).toBe(use.test(source));
     }
-    const expected = /ports\.clients\b/.test(source)
+    const expected = /ports\.clients\b|\btellNode\(/.test(source)
       ? 'actuator'
       : /ports\.readers\b/.test(source)
         ? 'reader'

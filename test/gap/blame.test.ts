@@ -246,6 +246,14 @@ describe('blame for a missing pod', () => {
     });
   });
 
+  it('is unclear without records: nobody knows when the pod went missing', () => {
+    const pods = [born('n2', 30 * minute), born('n3', 2 * hour)];
+    expect(gapOn(parts(pods))).toMatchObject({
+      blame: 'unclear',
+      blameReason: expect.stringContaining('it is not known when this one went missing'),
+    });
+  });
+
   it('is on the cluster when no node got a pod since', () => {
     const pods = [born('n2', hour), born('n3', 2 * hour)];
     expect(gapOn(parts(pods), judging)).toMatchObject({
