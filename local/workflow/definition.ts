@@ -41,6 +41,12 @@ export async function loadDefinition(file: URL = shippedDefinition): Promise<Asl
   }
 }
 
+/**
+ * What the interpreter is told of timeouts: it would give a task 60 real seconds otherwise, and a
+ * person has hours. The longest that a Node.js timer takes, in seconds.
+ */
+const neverByItself = 2_147_483;
+
 /** Name of the resource that stands for a Wait in the localised machine. */
 const sleepResource = 'arn:aws:lambda:us-east-1:000000000000:function:local-sleep';
 
@@ -48,8 +54,8 @@ const sleepResource = 'arn:aws:lambda:us-east-1:000000000000:function:local-slee
  * Makes a synthesized machine run on a clock of one's own: states, transitions, choices, retries
  * and catches stay as they are. What changes, because the interpreter waits in real time and knows
  * no task tokens: a Wait becomes a task that sleeps on the clock; timeouts leave the definition
- * (the runner keeps them on the clock); a waitForTaskToken task gets its payload as input and the
- * runner adds the token.
+ * (the runner keeps those of task tokens on the clock; a handler runs in this process and ends);
+ * a waitForTaskToken task gets its payload as input and the runner adds the token.
  */
 export function localise(definition: AslDefinition): AslDefinition {
   const states = Object.entries(definition.States).map(([name, state]) => [
@@ -74,10 +80,12 @@ function localState(state: AslState): AslState {
       Resource: sleepResource,
       Parameters: { 'seconds.$': SecondsPath },
       ResultPath: null,
+      TimeoutSeconds: neverByItself,
     };
   }
   if (state.Type !== 'Task') return state;
-  const { TimeoutSeconds: _seconds, TimeoutSecondsPath, ...task } = state;
+  const { TimeoutSecondsPath, ...rest } = state;
+  const task = { ...rest, TimeoutSeconds: neverByItself };
   if (!waitsForToken(state)) return task;
   const { 'taskToken.$': _token, ...payload } = (state.Parameters?.Payload ?? {}) as Record<
     string,
