@@ -1,7 +1,7 @@
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { SlotResult } from '../lib/remediation/workflow-state.ts';
 import { Slots } from '../lib/safety/slots.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler, readers } from './shared/aws-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -95,4 +95,4 @@ export function makeHandler(ports: JudgingPorts) {
   );
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ readers }), makeHandler);

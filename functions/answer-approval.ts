@@ -1,7 +1,7 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { Approvals } from '../lib/safety/approvals.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler, workflow } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -52,4 +52,4 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
   };
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ workflow }), makeHandler);

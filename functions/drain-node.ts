@@ -9,8 +9,8 @@ import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-state.ts';
-import { actingPorts } from './shared/aws-acting-ports.ts';
-import { lambdaHandler } from './shared/aws-ports.ts';
+import { clients } from './shared/aws-clients.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -79,4 +79,4 @@ function refusalOf(
   return guarded.kind === 'go' ? undefined : { code: guarded.code, message: guarded.message };
 }
 
-export const handler = lambdaHandler(actingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);

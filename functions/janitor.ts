@@ -1,10 +1,10 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { z } from 'zod';
+import * as z from 'zod';
 import { attemptSchema } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { Slots } from '../lib/safety/slots.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -81,4 +81,4 @@ export async function cleanUp(ports: JanitorPorts, event: unknown): Promise<void
   ports.log.warn('cleaned up after a dead execution', { ...ids, slot });
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({}), makeHandler);

@@ -1,7 +1,7 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { loadConfig } from '../lib/config/load.ts';
 import { ConfigStore } from '../lib/config/store.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -27,4 +27,4 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'log'>) {
   };
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({}), makeHandler);

@@ -1,7 +1,7 @@
 import { releaseNode } from '../lib/remediation/isolation.ts';
 import type { ReleaseResult } from '../lib/remediation/workflow-state.ts';
-import { actingPorts } from './shared/aws-acting-ports.ts';
-import { lambdaHandler } from './shared/aws-ports.ts';
+import { clients } from './shared/aws-clients.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -37,4 +37,4 @@ export function makeHandler(ports: Pick<Ports, 'clients' | 'installation' | 'log
   });
 }
 
-export const handler = lambdaHandler(actingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);

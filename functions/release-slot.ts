@@ -1,7 +1,7 @@
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { type CanaryOutcome, settleCanary } from '../lib/safety/canaries.ts';
 import { Slots } from '../lib/safety/slots.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -43,4 +43,4 @@ function canaryOutcome(state: WorkflowState): CanaryOutcome | undefined {
   return state.release === undefined ? undefined : 'given-up';
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({}), makeHandler);

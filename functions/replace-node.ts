@@ -6,8 +6,8 @@ import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { ReplacementResult } from '../lib/remediation/workflow-state.ts';
 import { Slots } from '../lib/safety/slots.ts';
-import { actingPorts } from './shared/aws-acting-ports.ts';
-import { lambdaHandler } from './shared/aws-ports.ts';
+import { clients } from './shared/aws-clients.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -97,4 +97,4 @@ export function makeHandler(ports: ActingPorts) {
   );
 }
 
-export const handler = lambdaHandler(actingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);

@@ -4,8 +4,8 @@ import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
-import { actingPorts } from './shared/aws-acting-ports.ts';
-import { lambdaHandler } from './shared/aws-ports.ts';
+import { clients } from './shared/aws-clients.ts';
+import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -83,4 +83,4 @@ function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): No
   };
 }
 
-export const handler = lambdaHandler(actingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients, notifier }), makeHandler);

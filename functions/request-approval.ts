@@ -1,9 +1,9 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
 import { Approvals, answersTo } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, parseEvent } from './shared/task.ts';
 
@@ -84,4 +84,4 @@ function factsFor({ state, question }: ApprovalEvent): string[] {
   ];
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ notifier }), makeHandler);

@@ -1,8 +1,8 @@
 import { guard } from '../lib/remediation/guard.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { RestartResult } from '../lib/remediation/workflow-state.ts';
-import { actingPorts } from './shared/aws-acting-ports.ts';
-import { lambdaHandler } from './shared/aws-ports.ts';
+import { clients } from './shared/aws-clients.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -34,4 +34,4 @@ export function makeHandler(ports: ActingPorts) {
   );
 }
 
-export const handler = lambdaHandler(actingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);

@@ -5,7 +5,7 @@ import { belongsTo, clusterArn } from '../lib/config/cluster-arn.ts';
 import { busEventSchema, type Route, routeOf } from '../lib/remediation/route.ts';
 import { Episodes, executionName } from '../lib/safety/episodes.ts';
 import { LeavingStore } from '../lib/safety/leaving.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler, startScan, workflow } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -99,4 +99,4 @@ export async function startAttempt(
   return `${started} ${name}`;
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ workflow, startScan }), makeHandler);

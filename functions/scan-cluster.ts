@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
@@ -20,7 +20,14 @@ import { type Episode, Episodes } from '../lib/safety/episodes.ts';
 import { leavingReason } from '../lib/safety/leaving.ts';
 import { ScanStore } from '../lib/safety/scan-store.ts';
 import { Slots } from '../lib/safety/slots.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import {
+  awsPorts,
+  lambdaHandler,
+  notifier,
+  publisher,
+  readers,
+  workflow,
+} from './shared/aws-ports.ts';
 import type { JudgingPorts, Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -220,4 +227,7 @@ async function summarise(
   return result;
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ readers, workflow, notifier, publisher }),
+  makeHandler,
+);

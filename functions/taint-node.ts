@@ -2,8 +2,8 @@ import { guard } from '../lib/remediation/guard.ts';
 import { taintNode } from '../lib/remediation/isolation.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { TaintResult } from '../lib/remediation/workflow-state.ts';
-import { actingPorts } from './shared/aws-acting-ports.ts';
-import { lambdaHandler } from './shared/aws-ports.ts';
+import { clients } from './shared/aws-clients.ts';
+import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
@@ -40,4 +40,4 @@ export function makeHandler(ports: ActingPorts) {
   });
 }
 
-export const handler = lambdaHandler(actingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);

@@ -3,7 +3,7 @@ import { readCluster } from '../lib/remediation/situation.ts';
 import { judgeReplacement } from '../lib/remediation/verification.ts';
 import type { VerificationResult } from '../lib/remediation/workflow-state.ts';
 import { Replacements } from '../lib/safety/replacements.ts';
-import { lambdaHandler, readingPorts } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler, readers } from './shared/aws-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -89,4 +89,4 @@ export function makeHandler(ports: JudgingPorts) {
   );
 }
 
-export const handler = lambdaHandler(readingPorts, makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ readers }), makeHandler);

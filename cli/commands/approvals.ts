@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import { NodegapError } from '../../lib/errors.ts';
 import type { CommandContext } from '../context.ts';

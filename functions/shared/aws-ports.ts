@@ -1,6 +1,7 @@
 /**
- * The ports bound to AWS, for functions that change no cluster. Nothing here imports client-node:
- * a scan has to start fast (aws-acting-ports.ts is for the others).
+ * The ports bound to AWS, one function each, so that the bundle of a Lambda holds the clients that
+ * its handler uses and no other. Nothing here imports client-node: a scan has to start fast
+ * (aws-clients.ts binds the port that changes clusters).
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,12 +12,12 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { DynamoDbTable } from '../../lib/aws/dynamodb-table.ts';
-import { connectEks, createEksAccess, type EksAccess } from '../../lib/aws/eks-connect.ts';
+import { connectEks, createEksAccess } from '../../lib/aws/eks-connect.ts';
 import { BusPublisher } from '../../lib/aws/event-publisher.ts';
 import { SnsNotifier } from '../../lib/aws/notifier.ts';
 import { StepFunctionsWorkflow } from '../../lib/aws/step-functions.ts';
 import { systemClock } from '../../lib/clock.ts';
-import type { ClusterConfig, LoadedConfig } from '../../lib/config/model.ts';
+import type { ClusterConfig } from '../../lib/config/model.ts';
 import { ConfigStore } from '../../lib/config/store.ts';
 import { messageOf, NodegapError } from '../../lib/errors.ts';
 import type { Metrics } from '../../lib/ports.ts';
@@ -24,68 +25,57 @@ import { type Environment, readEnvironment } from './environment.ts';
 import { createLog } from './log.ts';
 import type { Ports } from './ports.ts';
 
-export type ReadingPorts = Omit<Ports, 'clients'> & {
-  startScan(cluster: string): Promise<void>;
+/** What every function has. */
+export type CorePorts = Pick<
+  Ports,
+  'clock' | 'installation' | 'config' | 'table' | 'metrics' | 'log' | 'random' | 'newId' | 'sleep'
+> & {
+  environment: Environment;
+  /** @throws NodegapError `ClusterNotConfigured`. */
+  clusterOf(name: string): Promise<ClusterConfig>;
 };
 
-/** What both bindings share, made once a function instance. */
-export interface AwsBinding {
-  ports: ReadingPorts;
-  access: EksAccess;
-  clusterOf(name: string): Promise<ClusterConfig>;
+/** Makes one further port on top of the core. */
+export type PortFactory<T> = (core: CorePorts) => T;
+
+/**
+ * The core and the ports that `factories` names.
+ *
+ *     awsPorts({ readers, notifier })
+ */
+export function awsPorts<F extends Record<string, PortFactory<unknown>>>(
+  factories: F,
+  environment: Environment = readEnvironment(),
+): CorePorts & { [K in keyof F]: ReturnType<F[K]> } {
+  const core = corePorts(environment);
+  const made = Object.entries(factories).map(([name, make]) => [name, make(core)]);
+  return { ...core, ...(Object.fromEntries(made) as { [K in keyof F]: ReturnType<F[K]> }) };
 }
 
-/** Binds the ports to the account that the function runs in. */
-export function bindAws(environment: Environment = readEnvironment()): AwsBinding {
+function corePorts(environment: Environment): CorePorts {
   const log = createLog();
   const pacing = { random: Math.random, sleep: async (ms: number) => void (await sleep(ms)) };
   const table = new DynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME, pacing);
   const configs = new ConfigStore(table, systemClock, (error) =>
     log.warn('the configuration in use could not be refreshed', { error: messageOf(error) }),
   );
-  const config = (): Promise<LoadedConfig> => configs.current();
-  const access = createEksAccess(environment.AWS_REGION);
-  const clusterOf = async (name: string): Promise<ClusterConfig> => {
-    const cluster = (await config()).config.clusters.find((candidate) => candidate.name === name);
-    if (cluster === undefined) {
-      throw new NodegapError('ClusterNotConfigured', `no cluster ${name} in the configuration`);
-    }
-    return cluster;
-  };
-  const lambda = new LambdaClient({});
   return {
-    access,
-    clusterOf,
-    ports: {
-      clock: systemClock,
-      installation: environment.INSTALLATION,
-      config,
-      table,
-      readers: { connect: async (name) => connectEks(await clusterOf(name), access) },
-      workflow: new StepFunctionsWorkflow(new SFNClient({}), {
-        networkOf: async (name) => (await clusterOf(name)).network,
-        machines: environment.STATE_MACHINES ?? {},
-      }),
-      notifier: new SnsNotifier(new SNSClient({}), environment.TOPIC_ARN),
-      publisher: new BusPublisher(new EventBridgeClient({}), environment.BUS_NAME, pacing),
-      metrics: embeddedMetrics(),
-      log,
-      newId: randomUUID,
-      ...pacing,
-      startScan: async (name) => {
-        const { network } = await clusterOf(name);
-        const functionName = environment.SCAN_FUNCTIONS?.[network];
-        if (functionName === undefined) {
-          throw new NodegapError('NoScanFunction', `no scan function works in network ${network}`);
-        }
-        await lambda.send(
-          new InvokeCommand({
-            FunctionName: functionName,
-            InvocationType: 'Event',
-            Payload: Buffer.from(JSON.stringify({ cluster: name })),
-          }),
-        );
-      },
+    ...pacing,
+    environment,
+    clock: systemClock,
+    installation: environment.INSTALLATION,
+    config: () => configs.current(),
+    table,
+    metrics: embeddedMetrics(),
+    log,
+    newId: randomUUID,
+    clusterOf: async (name) => {
+      const { config } = await configs.current();
+      const cluster = config.clusters.find((candidate) => candidate.name === name);
+      if (cluster === undefined) {
+        throw new NodegapError('ClusterNotConfigured', `no cluster ${name} in the configuration`);
+      }
+      return cluster;
     },
   };
 }
@@ -102,6 +92,45 @@ function embeddedMetrics(): Metrics {
   };
 }
 
+export function readers({ environment, clusterOf }: CorePorts): Ports['readers'] {
+  const access = createEksAccess(environment.AWS_REGION);
+  return { connect: async (name) => connectEks(await clusterOf(name), access) };
+}
+
+export function workflow({ environment, clusterOf }: CorePorts): Ports['workflow'] {
+  return new StepFunctionsWorkflow(new SFNClient({}), {
+    networkOf: async (name) => (await clusterOf(name)).network,
+    machines: environment.STATE_MACHINES ?? {},
+  });
+}
+
+export function notifier({ environment }: CorePorts): Ports['notifier'] {
+  return new SnsNotifier(new SNSClient({}), environment.TOPIC_ARN);
+}
+
+export function publisher({ environment, random, sleep }: CorePorts): Ports['publisher'] {
+  return new BusPublisher(new EventBridgeClient({}), environment.BUS_NAME, { random, sleep });
+}
+
+/** Makes the scan function of a cluster's network run now, without waiting for it. */
+export function startScan({ environment, clusterOf }: CorePorts): (name: string) => Promise<void> {
+  const lambda = new LambdaClient({});
+  return async (name) => {
+    const { network } = await clusterOf(name);
+    const functionName = environment.SCAN_FUNCTIONS?.[network];
+    if (functionName === undefined) {
+      throw new NodegapError('NoScanFunction', `no scan function works in network ${network}`);
+    }
+    await lambda.send(
+      new InvokeCommand({
+        FunctionName: functionName,
+        InvocationType: 'Event',
+        Payload: Buffer.from(JSON.stringify({ cluster: name })),
+      }),
+    );
+  };
+}
+
 /**
  * The entry point of a function: the ports are bound at the first call and kept for the life of
  * the instance, so importing a handler reads no environment.
@@ -115,9 +144,4 @@ export function lambdaHandler<P, E extends unknown[], R>(
     handler ??= make(bind());
     return handler(...event);
   };
-}
-
-/** Ports of functions that change no cluster. */
-export function readingPorts(): ReadingPorts {
-  return bindAws().ports;
 }

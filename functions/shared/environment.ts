@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { NodegapError } from '../../lib/errors.ts';
 
 /** The environment variables that the stack gives every function. */

@@ -1,5 +1,5 @@
 /** Kinds of values in nodegap.yaml, each with messages that say what to write instead. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { durationPattern, formatDuration, parseDuration } from './duration.ts';
 
 /** How a value is shown in a message: as the user would write it. */

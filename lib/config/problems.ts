@@ -1,5 +1,5 @@
 /** Turns what zod finds into sentences that say what is wrong and what to write instead. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { shown } from './fields.ts';
 import { configJsonSchema } from './schema.ts';
 import type { Problem } from './semantics.ts';

@@ -5,7 +5,7 @@
  * What JSON Schema cannot say (references between entries, line numbers) is checked in
  * semantics.ts and load.ts.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ceilings } from '../gap/model.ts';
 import { count, duration, form, idList, percent, shown } from './fields.ts';
 import type { Config, RequiredDaemonSet } from './model.ts';

@@ -3,7 +3,7 @@
  * asked for one, and every attempt reads its facts anew. Other events make a scan run at once, or
  * keep nodegap off an instance that is going away.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseTime } from '../clock.ts';
 
 export const gapFound = 'Node Gap Found';

@@ -3,7 +3,8 @@
  * its own key the flat answer of each handler. Small on purpose (ids, codes, numbers): Step
  * Functions ends an execution whose state passes 256 KiB, and no Catch sees that.
  */
-import { z } from 'zod';
+import * as z from 'zod';
+import type { Scope } from '../safety/scope.ts';
 
 const text = z.string();
 const epochMs = z.number();
@@ -17,7 +18,21 @@ export const attemptSchema = z.object({
 });
 
 /** Why a flow turns: a stable code and words for a person. */
-const turn = { code: text, message: text };
+const turn = {
+  code: text,
+  message: text,
+  /** Whose breaker it is, when it is one. */
+  scopeKind: z.enum(['pool', 'zone', 'cluster']).optional(),
+  scopeName: text.optional(),
+};
+
+/** The scope of a breaker as flat fields of a result. */
+export function scopeFields(scope: Scope | undefined): {
+  scopeKind?: Scope['kind'];
+  scopeName?: string;
+} {
+  return scope === undefined ? {} : { scopeKind: scope.kind, scopeName: scope.name };
+}
 
 export const confirmSchema = z.object({
   next: z.enum(['act', 'release', 'report']),
@@ -27,6 +42,8 @@ export const confirmSchema = z.object({
   cause: text,
   blame: text,
   since: epochMs,
+  /** The node bears nodegap's mark or taint from before this attempt. */
+  isolated: z.boolean(),
   configSha: text,
 });
 
@@ -74,11 +91,18 @@ export const answerSchema = z.object({
   at: epochMs.optional(),
 });
 
-export const taintSchema = z.object({ next: z.enum(['tainted', 'release']), ...turn });
+export const taintSchema = z.object({
+  next: z.enum(['tainted', 'not-now', 'stay-isolated', 'release']),
+  ...turn,
+  /** How often it led back into hold-down, because the fault was not to be seen just then. */
+  turnedBack: z.number(),
+});
 
 export const drainSchema = z.object({
-  next: z.enum(['draining', 'drained', 'recheck', 'blocked', 'release']),
+  next: z.enum(['draining', 'drained', 'recheck', 'blocked', 'stay-isolated', 'release']),
   ...turn,
+  /** The first drain of the attempt; pods and nodes that came later may be its consequence. */
+  firstAt: epochMs,
   startedAt: epochMs,
   drainedAt: epochMs,
   passes: z.number(),
@@ -90,10 +114,12 @@ export const drainSchema = z.object({
 });
 
 export const replacementSchema = z.object({
-  next: z.enum(['requested', 'stay-isolated', 'release']),
+  next: z.enum(['requested', 'not-now', 'stay-isolated', 'release']),
   ...turn,
   at: epochMs,
   claim: text,
+  /** How often it led back into hold-down, because the fault was not to be seen just then. */
+  turnedBack: z.number(),
 });
 
 export const verificationSchema = z.object({

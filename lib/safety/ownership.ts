@@ -11,7 +11,7 @@
  * - `spec.taints` is an atomic list for every patch type: the list as read is written back with
  *   only our own entry added or taken out, the others untouched.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { NodegapError } from '../errors.ts';
 import type { Node, Taint } from '../kubernetes/objects.ts';
 import type { JsonPatchOperation } from '../ports.ts';

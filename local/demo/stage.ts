@@ -4,7 +4,7 @@
  * record for the checks.
  */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Log } from '../../functions/shared/ports.ts';
 import { loadConfig } from '../../lib/config/load.ts';
 import { messageOf } from '../../lib/errors.ts';

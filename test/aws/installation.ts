@@ -20,7 +20,13 @@ import { makeHandler as janitor } from '../../functions/janitor.ts';
 import { makeHandler as publishConfig } from '../../functions/publish-config.ts';
 import { makeHandler as routeEvent, type ScanStarter } from '../../functions/route-event.ts';
 import { type ScanResult, makeHandler as scanCluster } from '../../functions/scan-cluster.ts';
-import { bindAws } from '../../functions/shared/aws-ports.ts';
+import {
+  awsPorts,
+  notifier,
+  publisher,
+  startScan,
+  workflow,
+} from '../../functions/shared/aws-ports.ts';
 import { createLog } from '../../functions/shared/log.ts';
 import type { Log, Ports } from '../../functions/shared/ports.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -193,15 +199,18 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
   const topic = await topicInto(aws, prefix);
   const events = await busInto(aws, prefix);
   const machine = await createMachine(aws, prefix);
-  const bound = bindAws({
-    TABLE_NAME: table,
-    TOPIC_ARN: topic.arn,
-    BUS_NAME: prefix,
-    INSTALLATION: `${account}/${region}/${prefix}`,
-    STATE_MACHINES: { public: machine },
-    SCAN_FUNCTIONS: { public: `${prefix}-scan-cluster` },
-    AWS_REGION: region,
-  });
+  const bound = awsPorts(
+    { workflow, notifier, publisher, startScan },
+    {
+      TABLE_NAME: table,
+      TOPIC_ARN: topic.arn,
+      BUS_NAME: prefix,
+      INSTALLATION: `${account}/${region}/${prefix}`,
+      STATE_MACHINES: { public: machine },
+      SCAN_FUNCTIONS: { public: `${prefix}-scan-cluster` },
+      AWS_REGION: region,
+    },
+  );
 
   const simulated = new SimulatedCluster({
     clock: systemClock,
@@ -218,7 +227,7 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
   const logs: string[] = [];
   const metrics: string[] = [];
   const ports = {
-    ...bound.ports,
+    ...bound,
     log: recordingLog(logs),
     metrics: {
       count: (name: string, value: number, dimensions: Record<string, string>) => {

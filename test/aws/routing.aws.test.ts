@@ -7,7 +7,7 @@ import { CreateStateMachineCommand, ListExecutionsCommand } from '@aws-sdk/clien
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeHandler as publishConfig } from '../../functions/publish-config.ts';
 import { type RouterPorts, makeHandler as routeEvent } from '../../functions/route-event.ts';
-import { bindAws } from '../../functions/shared/aws-ports.ts';
+import { awsPorts, startScan, workflow } from '../../functions/shared/aws-ports.ts';
 import { gapFound, nodeRequested } from '../../lib/remediation/route.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import { LeavingStore } from '../../lib/safety/leaving.ts';
@@ -263,14 +263,17 @@ async function createMachine(): Promise<string> {
 /** The ports that Lambda binds, but that scans, log and metrics are only noted. */
 async function routerPorts(): Promise<RouterPorts> {
   await aws.createStateTable('state');
-  const { ports: bound } = bindAws({
-    TABLE_NAME: 'state',
-    TOPIC_ARN: 'unused',
-    BUS_NAME: ownBus,
-    INSTALLATION: `${account}/${region}/nodegap`,
-    STATE_MACHINES: { public: machine },
-    AWS_REGION: region,
-  });
+  const bound = awsPorts(
+    { workflow, startScan },
+    {
+      TABLE_NAME: 'state',
+      TOPIC_ARN: 'unused',
+      BUS_NAME: ownBus,
+      INSTALLATION: `${account}/${region}/nodegap`,
+      STATE_MACHINES: { public: machine },
+      AWS_REGION: region,
+    },
+  );
   await publishConfig({ ...bound, log: silent })({
     RequestType: 'Create',
     ResourceProperties: { document: yaml, fileName: 'nodegap.yaml' },

@@ -195,6 +195,6 @@ describe('the table of rights', () => {
         : undefined;
     expect(access.cluster).toBe(expected);
     // A handler that gets a client-node binding needs the actuator's rights, and no other does.
-    expect(/lambdaHandler\(actingPorts/.test(source)).toBe(access.cluster === 'actuator');
+    expect(/awsPorts\(\{[^}]*\bclients\b/.test(source)).toBe(access.cluster === 'actuator');
   });
 });
