@@ -1,11 +1,14 @@
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { type CanaryOutcome, settleCanary } from '../lib/safety/canaries.ts';
-import { Slots } from '../lib/safety/slots.ts';
+import { Slots, slotOn } from '../lib/safety/slots.ts';
 import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
-/** ReleaseSlot: gives lease and places back. Twice is the same as once. */
+/**
+ * ReleaseSlot: gives lease and places back. Twice is the same as once. A slot that was committed and
+ * whose replacement nobody verified is kept: the next scans verify it (safety rule 6).
+ */
 export function makeHandler(
   ports: Pick<Ports, 'clock' | 'config' | 'table' | 'log' | 'random' | 'sleep'>,
 ) {
@@ -13,22 +16,29 @@ export function makeHandler(
     const { config } = await ports.config();
     const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
     const { cluster, nodeUid } = state;
-    const canary = canaryOutcome(state);
-    if (canary !== undefined) {
-      const daemonSets = state.confirm?.daemonSets.split(',').filter(Boolean) ?? [];
-      for (const daemonSet of daemonSets) {
-        const target = { cluster, daemonSet, nodeUid };
-        await settleCanary(ports.table, target, canary, ports.clock.now());
-      }
-    }
-    const outcome = await slots.release({
-      cluster,
-      nodeUid,
-      execution,
-      fence: state.place?.fence || (state.slot?.fence ?? 0),
-    });
-    return { code: `slot-${outcome}`, message: `the slot is ${outcome}` };
+    const slot = await slotOn(ports.table, cluster, nodeUid);
+    if (slot === undefined || slot.execution === execution) await settle(ports, state);
+    const fence = state.place?.fence || state.slot?.fence;
+    const outcome = await slots.release(
+      { cluster, nodeUid, execution, ...(fence ? { fence } : {}) },
+      { verified: state.verification !== undefined && state.verification.next !== 'wait' },
+    );
+    const message =
+      outcome === 'committed'
+        ? 'the slot is kept: the replacement was committed, and the next scans verify it'
+        : `the slot is ${outcome}`;
+    return { code: `slot-${outcome}`, message };
   });
+}
+
+async function settle(ports: Pick<Ports, 'table' | 'clock'>, state: WorkflowState): Promise<void> {
+  const outcome = canaryOutcome(state);
+  if (outcome === undefined) return;
+  const { cluster, nodeUid } = state;
+  for (const daemonSet of state.confirm?.daemonSets.split(',').filter(Boolean) ?? []) {
+    const target = { cluster, daemonSet, nodeUid };
+    await settleCanary(ports.table, target, outcome, ports.clock.now());
+  }
 }
 
 /**
@@ -36,7 +46,7 @@ export function makeHandler(
  * a further attempt has settled it.
  */
 function canaryOutcome(state: WorkflowState): CanaryOutcome | undefined {
-  if (state.verification !== undefined) {
+  if (state.verification !== undefined && state.verification.next !== 'wait') {
     const { next } = state.verification;
     return next === 'verified' ? 'cured' : next === 'bad' ? 'same-gap' : 'unverified';
   }

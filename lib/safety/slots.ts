@@ -174,16 +174,21 @@ export class Slots {
   }
 
   /**
-   * Gives lease and places back; the canary's place is settled by itself. Of a committed slot only
-   * its execution, or who verified the replacement, may ask this.
+   * Gives lease and places back; the canary's place is settled by itself. A committed slot is kept
+   * (`committed`) unless the caller says that the replacement is verified.
    */
-  async release(ref: SlotRef): Promise<'released' | 'absent' | 'not-owner'> {
+  async release(
+    ref: SlotRef,
+    options: { verified?: boolean } = {},
+  ): Promise<'released' | 'absent' | 'not-owner' | 'committed'> {
     return this.#untilSettled(ref.cluster, async () => {
       const item = await this.#table.get(slotKey(ref.cluster, ref.nodeUid));
       if (item === undefined) return 'absent';
       const slot = slotFrom(item);
       if (!isOwner(ref, slot)) return 'not-owner';
-      return (await this.#free(slot, [])) ? 'released' : undefined;
+      if (options.verified) return (await this.#free(slot, [])) ? 'released' : undefined;
+      if (slot.committedAt !== undefined) return 'committed';
+      return (await this.#free(slot, [notCommitted])) ? 'released' : undefined;
     });
   }
 
@@ -218,7 +223,7 @@ export class Slots {
       statusOf,
       now,
       longestFunctionTimeoutMs,
-      free: (slot) => this.#free(slot, [{ kind: 'attribute-absent', attribute: 'committedAt' }]),
+      free: (slot) => this.#free(slot, [notCommitted]),
       table: this.#table,
       cluster,
     });
@@ -264,6 +269,18 @@ export class Slots {
       { hint: 'try again' },
     );
   }
+}
+
+const notCommitted: Condition = { kind: 'attribute-absent', attribute: 'committedAt' };
+
+/** The slot of a node, whoever has it. */
+export async function slotOn(
+  table: StateTable,
+  cluster: string,
+  nodeUid: string,
+): Promise<Slot | undefined> {
+  const item = await table.get(slotKey(cluster, nodeUid));
+  return item === undefined ? undefined : slotFrom(item);
 }
 
 function isOwner(ref: SlotRef, slot: Slot): boolean {

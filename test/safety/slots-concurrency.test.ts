@@ -143,13 +143,16 @@ async function run(seed: number, limits: BreakerConfig): Promise<Run> {
       await persistently(() => slots.park(ref));
       await persistently(() => slots.resume(ref));
     }
+    let verified = false;
     if (random() < 0.5) {
       const commit = await persistently(() => slots.commit(ref));
+      verified = commit.kind === 'committed';
       if (commit.kind === 'committed') result.committed += 1;
       else if (commit.code !== 'slot-parked') expect(commit.code).toBe('hourly-cap');
     }
     // The other calls of this execution have been answered, so nobody takes it up again.
-    expect(['released', 'absent']).toContain(await persistently(() => slots.release(ref)));
+    const release = await persistently(() => slots.release(ref, { verified }));
+    expect(['released', 'absent']).toContain(release);
   };
 
   const requests = pools.flatMap((pool) =>

@@ -545,7 +545,7 @@ describe('commit', () => {
     for (const node of ['a', 'b']) {
       const ref = await acquired(slots, node);
       await expect(slots.commit(ref)).resolves.toEqual({ kind: 'committed' });
-      await slots.release(ref);
+      await slots.release(ref, { verified: true });
       now += 20 * minute;
     }
     await expect(slots.acquire(request('c'))).resolves.toEqual({
@@ -633,11 +633,32 @@ describe('release', () => {
     await expect(slots.release(ref)).resolves.toBe('released');
   });
 
-  it('gives back a committed slot after verification', async () => {
+  it('keeps a committed slot until the replacement is verified', async () => {
     const slots = slotsWith();
     const ref = await acquired(slots, 'a');
     await slots.commit(ref);
-    await expect(slots.release(ref)).resolves.toBe('released');
+    await expect(slots.release(ref)).resolves.toBe('committed');
+    await expect(slots.list('prod')).resolves.toMatchObject([{ node: 'a', committedAt: start }]);
+    await expect(slots.release(ref, { verified: true })).resolves.toBe('released');
+  });
+
+  it('does not free a slot that is committed between its read and its write', async () => {
+    const slots = slotsWith();
+    const ref = await acquired(slots, 'a');
+    const racing = new Proxy(table, {
+      get: (target, name) => {
+        if (name !== 'transact') return Reflect.get(target, name).bind(target);
+        return async (...args: Parameters<MemoryTable['transact']>) => {
+          await slots.commit(ref);
+          return target.transact(...args);
+        };
+      },
+    });
+    const late = new Slots(racing, clock, breakerLimits, {
+      random: () => 0,
+      sleep: async () => undefined,
+    });
+    await expect(late.release(ref)).resolves.toBe('committed');
   });
 });
 
