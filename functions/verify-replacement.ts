@@ -1,8 +1,9 @@
+import { secondsToNextLook } from '../lib/remediation/pace.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
+import { keepVerdict } from '../lib/remediation/replacement-verdict.ts';
 import { readCluster } from '../lib/remediation/situation.ts';
 import { judgeReplacement } from '../lib/remediation/verification.ts';
 import type { VerificationResult } from '../lib/remediation/workflow-state.ts';
-import { Replacements } from '../lib/safety/replacements.ts';
 import { awsPorts, lambdaHandler, readers } from './shared/aws-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -31,7 +32,7 @@ export function makeHandler(ports: JudgingPorts) {
         code,
         message,
         polls,
-        waitSeconds: Math.min(30, config.timings.poll),
+        waitSeconds: config.timings.poll,
         quietSince: 0,
         newNode: '',
         ...extra,
@@ -40,6 +41,7 @@ export function makeHandler(ports: JudgingPorts) {
       if (before === undefined) {
         return answer('timed-out', 'verification-lost', 'nothing is remembered of the commit');
       }
+      const deadline = before.committedAt + config.timings.verification * 1000;
       const quietSince = state.verification?.quietSince;
       const verdict = judgeReplacement({
         before,
@@ -47,21 +49,21 @@ export function makeHandler(ports: JudgingPorts) {
         detection,
         unscheduledPods,
         now,
-        deadline: before.committedAt + config.timings.verification * 1000,
+        deadline,
         ...(quietSince ? { quietSince } : {}),
       });
-      const record = async (result: 'good' | 'bad') => {
-        if (before.pool === undefined) return;
-        const replacements = new Replacements(ports.table);
-        await replacements.record({ cluster, pool: before.pool, execution, verdict: result });
-      };
+      await keepVerdict(ports.table, { cluster, execution, before, now }, verdict);
       switch (verdict.kind) {
         case 'waiting':
           return answer('wait', `awaiting-${verdict.what}`, verdict.message, {
             quietSince: verdict.quietSince ?? 0,
+            waitSeconds: secondsToNextLook({
+              pollSeconds: Math.min(30, config.timings.poll),
+              waitedMs: now - before.committedAt,
+              endsInMs: deadline - now,
+            }),
           });
         case 'replaced':
-          await record('good');
           return answer(
             'verified',
             'replaced',
@@ -73,7 +75,6 @@ export function makeHandler(ports: JudgingPorts) {
         case 'not-needed':
           return answer('verified', 'replaced', 'nothing was deleted, so nothing is to verify');
         case 'bad-replacement': {
-          await record('bad');
           const [gap] = verdict.gaps;
           return answer(
             'bad',

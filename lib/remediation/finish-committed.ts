@@ -1,13 +1,14 @@
 import type { ClusterReader, StateTable } from '../ports.ts';
-import { Replacements } from '../safety/replacements.ts';
+import { type CanaryOutcome, settleCanary } from '../safety/canaries.ts';
 import type { Slot } from '../safety/slots.ts';
 import { ReplacementStore } from './replacement-store.ts';
+import { keepVerdict } from './replacement-verdict.ts';
 import type { ClusterReading } from './situation.ts';
 import { judgeReplacement } from './verification.ts';
 
 export type Finished =
   | { kind: 'waiting'; message: string }
-  | { kind: 'over'; code: string; message: string };
+  | { kind: 'over'; good: boolean; code: string; message: string };
 
 /**
  * Verifies a replacement whose execution died after the commit. Such a slot is never simply freed:
@@ -19,38 +20,49 @@ export async function finishCommitted(
   reading: ClusterReading,
   slot: Slot,
 ): Promise<Finished> {
-  const before = await new ReplacementStore(table).load(slot.cluster, slot.nodeUid);
+  const { cluster, nodeUid, execution, canaryFor: daemonSet } = slot;
+  const { now } = reading;
+  const store = new ReplacementStore(table);
+  const before = await store.load(cluster, nodeUid);
   if (before === undefined) {
-    return { kind: 'over', code: 'verification-lost', message: 'nothing is remembered of it' };
+    const message = 'nothing is remembered of the commit';
+    return { kind: 'over', good: false, code: 'verification-lost', message };
   }
   const verdict = judgeReplacement({
     before,
     facts: reading.facts,
     detection: reading.detection,
     unscheduledPods: await reader.listUnscheduledPods(),
-    now: reading.now,
+    now,
     deadline: before.committedAt + reading.config.timings.verification * 1000,
+    ...(before.quietSince === undefined ? {} : { quietSince: before.quietSince }),
   });
-  const record = async (result: 'good' | 'bad') => {
-    if (before.pool === undefined) return;
-    await new Replacements(table).record({
-      cluster: slot.cluster,
-      pool: before.pool,
-      execution: slot.execution,
-      verdict: result,
-    });
+  if (verdict.kind === 'waiting') {
+    await store.noteQuiet(cluster, nodeUid, verdict.quietSince);
+    return { kind: 'waiting', message: verdict.message };
+  }
+  await keepVerdict(table, { cluster, execution, before, now }, verdict);
+  const settled = async (outcome: CanaryOutcome) => {
+    if (daemonSet === undefined) return;
+    await settleCanary(table, { cluster, daemonSet, nodeUid }, outcome, now);
   };
   switch (verdict.kind) {
-    case 'waiting':
-      return { kind: 'waiting', message: verdict.message };
     case 'replaced':
     case 'not-needed':
-      await record('good');
-      return { kind: 'over', code: 'replaced', message: `${slot.node} was replaced` };
-    case 'bad-replacement':
-      await record('bad');
-      return { kind: 'over', code: 'bad-replacement', message: 'the new node has the same gap' };
+      await settled('cured');
+      return { kind: 'over', good: true, code: 'replaced', message: `${slot.node} was replaced` };
+    case 'bad-replacement': {
+      await settled('same-gap');
+      const message = 'the new node has the same gap';
+      return { kind: 'over', good: false, code: 'bad-replacement', message };
+    }
     case 'timed-out':
-      return { kind: 'over', code: 'verification-timed-out', message: verdict.message };
+      await settled('unverified');
+      return {
+        kind: 'over',
+        good: false,
+        code: 'verification-timed-out',
+        message: verdict.message,
+      };
   }
 }

@@ -1,7 +1,17 @@
 import type { ItemKey, StateTable } from '../ports.ts';
-import { numberOf, optionalText, stored, textOf, textsOf } from '../safety/item-fields.ts';
+import {
+  numberOf,
+  optionalNumber,
+  optionalText,
+  stored,
+  textOf,
+  textsOf,
+} from '../safety/item-fields.ts';
 import { clusterPk } from '../safety/keys.ts';
 import type { CommittedReplacement } from './verification.ts';
+
+/** Longer than any verification lasts, in seconds: the memory of one that nobody ended goes away. */
+const keptSeconds = 30 * 86_400;
 
 /** What was known of a node when its replacement was committed: verification rests on it. */
 export class ReplacementStore {
@@ -19,22 +29,44 @@ export class ReplacementStore {
         kind: 'put',
         item: {
           ...replacementKey(cluster, committed.nodeUid),
-          ...stored({ ...rest, claim: claim?.name, claimUid: claim?.uid }),
+          ...stored({
+            ...rest,
+            claim: claim?.name,
+            claimUid: claim?.uid,
+            ttl: Math.ceil(committed.committedAt / 1000) + keptSeconds,
+          }),
         },
       },
     ]);
   }
 
-  async load(cluster: string, nodeUid: string): Promise<CommittedReplacement | undefined> {
+  /** Since when it is quiet, as a scan found that verifies for a dead execution (epoch ms). */
+  async noteQuiet(cluster: string, nodeUid: string, since: number | undefined): Promise<void> {
+    await this.#table.transact([
+      {
+        kind: 'update',
+        key: replacementKey(cluster, nodeUid),
+        ...(since === undefined ? { remove: ['quietSince'] } : { set: { quietSince: since } }),
+        condition: { kind: 'present' },
+      },
+    ]);
+  }
+
+  async load(
+    cluster: string,
+    nodeUid: string,
+  ): Promise<(CommittedReplacement & { quietSince?: number }) | undefined> {
     const item = await this.#table.get(replacementKey(cluster, nodeUid));
     if (item === undefined) return undefined;
     const claim = optionalText(item, 'claim');
     const pool = optionalText(item, 'pool');
+    const quietSince = optionalNumber(item, 'quietSince');
     return {
       node: textOf(item, 'node'),
       nodeUid: textOf(item, 'nodeUid'),
       ...(claim === undefined ? {} : { claim: { name: claim, uid: textOf(item, 'claimUid') } }),
       ...(pool === undefined ? {} : { pool }),
+      ...(quietSince === undefined ? {} : { quietSince }),
       committedAt: numberOf(item, 'committedAt'),
       since: numberOf(item, 'since'),
       daemonSets: textsOf(item, 'daemonSets'),

@@ -15,6 +15,7 @@ export const prefixes = {
   pause: 'pause#',
   canary: 'canary#',
   episode: 'episode#',
+  refuted: 'refuted#',
 } as const;
 
 export function slotKey(cluster: string, nodeUid: string): ItemKey {
