@@ -1,8 +1,10 @@
+import type { Config } from '../lib/config/model.ts';
 import type { Notice } from '../lib/ports.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
+import { Alerts } from '../lib/safety/alerts.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
@@ -17,42 +19,72 @@ type ReportPorts = Pick<
 
 /**
  * Report: keeps how the attempt ended and when the next may start, and says it where people look:
- * notice, Event on the node, metric, log.
+ * notice, Event on the node, metric, log. Run twice, it says it once. An execution that was
+ * restarted after its attempt had ended has nothing to keep.
  */
 export function makeHandler(ports: ReportPorts) {
   return taskHandler('Report', ports.log, async ({ state, execution }) => {
     const { config, sha256 } = await ports.config();
     const outcome = outcomeOf(state, config, ports.clock.now());
     const { cluster, nodeUid } = state;
+    const { code, message, scope } = outcome;
     const episodes = new Episodes(ports.table, ports.clock);
-    await episodes.recordOutcome(state, {
-      code: outcome.code,
-      message: outcome.message,
+    const isRepeated = await repeatsItself(episodes, state, outcome);
+    const kept = await episodes.recordOutcome(state, {
+      code,
+      message,
       nextAttemptAt: outcome.nextAttempt,
+      ...(scope === undefined ? {} : { scope }),
     });
-    if (outcome.closesEpisode) await episodes.close(cluster, nodeUid);
-    await new DrainStore(ports.table).clear(cluster, nodeUid);
-    if (outcome.node === 'replaced') {
-      await new ReplacementStore(ports.table).clear(cluster, nodeUid);
+    if (kept !== 'superseded') {
+      if (outcome.closesEpisode) await episodes.close(cluster, nodeUid);
+      await new DrainStore(ports.table, ports.clock).clear(cluster, nodeUid);
+      if (outcome.node === 'replaced') {
+        await new ReplacementStore(ports.table).clear(cluster, nodeUid);
+      }
     }
-    const mode = config.clusters.find(({ name }) => name === cluster)?.mode;
-    if (mode === 'act' && outcome.node !== 'gone' && outcome.node !== 'replaced') {
-      await tellNode(ports, state, execution, {
-        code: outcome.code,
-        message: outcome.message,
-        type: outcome.voice === 'alert' ? 'Warning' : 'Normal',
-      });
-    }
-    if (outcome.voice !== 'quiet') await ports.notifier.notify(noticeOf(state, execution, outcome));
-    ports.metrics.count('Outcome', 1, { cluster, code: outcome.code });
+    const alerts = new Alerts(ports.table, ports.clock);
+    await alerts.tellOnce(cluster, [`report#${execution}#${code}`], async () => {
+      await tellOnNode(ports, config, state, execution, outcome);
+      if (outcome.voice === 'alert' || (outcome.voice === 'notify' && !isRepeated)) {
+        await ports.notifier.notify(noticeOf(state, execution, outcome));
+      }
+      ports.metrics.count('Outcome', 1, { cluster, code });
+    });
     return {
       next: state.failure === undefined ? 'done' : 'failed',
-      code: outcome.code,
-      message: outcome.message,
+      code,
+      message,
       node: outcome.node,
       configSha: sha256,
     };
   });
+}
+
+/** The attempt before ended in the same way and left the node alone too: no news. */
+async function repeatsItself(
+  episodes: Episodes,
+  { cluster, nodeUid, episode, attempt }: WorkflowState,
+  { code, node }: Outcome,
+): Promise<boolean> {
+  if (node !== 'untouched') return false;
+  const attempts = await episodes.attempts(cluster, nodeUid);
+  return attempts.some((before) => {
+    return before.episode === episode && before.attempt === attempt - 1 && before.code === code;
+  });
+}
+
+async function tellOnNode(
+  ports: ReportPorts,
+  config: Config,
+  state: WorkflowState,
+  execution: string,
+  { code, message, node, voice }: Outcome,
+): Promise<void> {
+  const mode = config.clusters.find(({ name }) => name === state.cluster)?.mode;
+  if (mode !== 'act' || node === 'gone' || node === 'replaced') return;
+  const type = voice === 'alert' ? 'Warning' : 'Normal';
+  await tellNode(ports, state, execution, { code, message, type });
 }
 
 function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): Notice {

@@ -5,6 +5,7 @@ import { nextRecords } from '../lib/gap/records.ts';
 import type { ClusterReader } from '../lib/ports.ts';
 import { actionableGaps, type GapVerdict } from '../lib/remediation/actionable.ts';
 import { finishCommitted } from '../lib/remediation/finish-committed.ts';
+import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
 import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
@@ -13,12 +14,15 @@ import { Alerts } from '../lib/safety/alerts.ts';
 import {
   type BreakerState,
   breakerTransitions,
+  type MeasuredState,
   nextBreakerStates,
   saveBreakerStates,
 } from '../lib/safety/breaker.ts';
 import { type Episode, Episodes } from '../lib/safety/episodes.ts';
 import { leavingReason } from '../lib/safety/leaving.ts';
+import { Refutations } from '../lib/safety/refuted.ts';
 import { ScanStore } from '../lib/safety/scan-store.ts';
+import { labelOf } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import {
   awsPorts,
@@ -74,7 +78,6 @@ export function makeHandler(ports: ScanPorts) {
       inWork: new Set(slots.map((slot) => slot.nodeUid)),
       installation: ports.installation,
     });
-    await tell(ports, reading, plan);
     await ports.publisher.publish(
       plan.attempts.map(({ node, nodeUid, why }) => ({
         detailType: gapFound,
@@ -82,27 +85,27 @@ export function makeHandler(ports: ScanPorts) {
       })),
     );
     await keepEpisodes(ports, reading, new Set(slots.map((slot) => slot.nodeUid)));
-    return summarise(ports, reading, verdicts, plan);
+    const result = await summarise(ports, reading, verdicts, plan);
+    await tell(ports, reading, plan, breakers);
+    return result;
   };
 }
 
 async function keepRecords(ports: ScanPorts, reading: ClusterReading): Promise<void> {
   const { config, records, detection, facts, now } = reading;
-  const next = nextRecords(records, detection, now, { holdUpMs: config.timings.holdUp * 1000 });
-  await new GapRecordStore(ports.table).save(facts.cluster, next.keep);
+  const { keep } = nextRecords(records, detection, now, { holdUpMs: config.timings.holdUp * 1000 });
+  await new GapRecordStore(ports.table).save(facts.cluster, keep);
+  const inTrouble = new Set(keep.map(({ daemonSet }) => daemonSet));
+  for (const { daemonSet } of reading.refutations) {
+    if (inTrouble.has(daemonSet)) continue;
+    await new Refutations(ports.table).forget(facts.cluster, daemonSet);
+  }
 }
 
 async function keepBreakers(ports: ScanPorts, reading: ClusterReading): Promise<BreakerState[]> {
   const { breakers, counts, config, facts, now } = reading;
   const next = nextBreakerStates(breakers, counts, now, config.breaker.coolDown * 1000);
   await saveBreakerStates(ports.table, facts.cluster, breakers, next);
-  const { opened, closed } = breakerTransitions(breakers, next);
-  if (opened.length > 0) {
-    await ports.notifier.notify(breakerNotice(facts.cluster, 'opened', opened));
-  }
-  if (closed.length > 0) {
-    await ports.notifier.notify(breakerNotice(facts.cluster, 'closed', closed));
-  }
   return next;
 }
 
@@ -130,33 +133,62 @@ async function freeDead(
   for (const slot of dead.committed) {
     const finished = await finishCommitted(ports.table, reader, reading, slot);
     if (finished.kind === 'waiting') continue;
-    await slots.release(slot);
-    await episodes.recordOutcome(slot, {
-      code: finished.code,
-      message: finished.message,
-      nextAttemptAt: reading.now,
-    });
-    await ports.notifier.notify({
-      kind: 'report',
+    const { good, code, message } = finished;
+    await new Alerts(ports.table, ports.clock).tellOnce(
       cluster,
-      node: slot.node,
-      episode: slot.episode,
-      subject: `nodegap: ${slot.node} in ${cluster}: ${finished.code}`.slice(0, 100),
-      body: `${finished.message}\nIts execution died after the commit; the scan verified it.`,
-    });
+      [`finished#${slot.execution}`],
+      () =>
+        ports.notifier.notify({
+          kind: good ? 'report' : 'alert',
+          cluster,
+          node: slot.node,
+          episode: slot.episode,
+          subject: `nodegap: ${slot.node} in ${cluster}: ${code}`.slice(0, 100),
+          body: `${message}\nIts execution died after the commit; the scan verified it.`,
+        }),
+    );
+    await slots.release(slot, { verified: true });
+    await new ReplacementStore(ports.table).clear(cluster, slot.nodeUid);
+    await episodes.recordOutcome(slot, { code, message, nextAttemptAt: reading.now });
+    ports.metrics.count('Outcome', 1, { cluster, code });
   }
   if (dead.freed.length + dead.committed.length + dead.ghosts.length + dead.unknown.length > 0) {
     ports.log.warn('slots of dead executions', { cluster, ...dead });
   }
 }
 
-async function tell(ports: ScanPorts, reading: ClusterReading, plan: ScanPlan): Promise<void> {
+/**
+ * Tells people what is new, as the last thing of a scan: it has done its work when a notice cannot
+ * be sent, and the next scan tells it.
+ */
+async function tell(
+  ports: ScanPorts,
+  reading: ClusterReading,
+  plan: ScanPlan,
+  breakers: BreakerState[],
+): Promise<void> {
   const { cluster } = reading.facts;
   const alerts = new Alerts(ports.table, ports.clock);
-  for (const { key, notice } of plan.alerts) {
-    if (await alerts.claim(cluster, key)) await ports.notifier.notify(notice);
+  const open = breakers.filter((state) => state.source === 'measured');
+  const { closed } = breakerTransitions(reading.breakers, breakers);
+  for (const [event, states] of [
+    ['opened', open],
+    ['closed', closed],
+  ] as const) {
+    const keyOf = (state: MeasuredState) => `breaker-${event}#${labelOf(state)}#${state.openedAt}`;
+    await alerts.tellOnce(cluster, states.map(keyOf), (fresh) => {
+      const news = states.filter((state) => fresh.includes(keyOf(state)));
+      return ports.notifier.notify(breakerNotice(cluster, event, news));
+    });
   }
-  await alerts.keepOnly(cluster, new Set(plan.alerts.map(({ key }) => key)));
+  for (const { key, notice } of plan.alerts) {
+    await alerts.tellOnce(cluster, [key], () => ports.notifier.notify(notice));
+  }
+  const lasting = [
+    ...plan.alerts.map(({ key }) => key),
+    ...open.map((state) => `breaker-opened#${labelOf(state)}#${state.openedAt}`),
+  ];
+  await alerts.keepOnly(cluster, new Set(lasting));
 }
 
 /** An attempt that never reached its first state is given up after this long. */
@@ -223,8 +255,21 @@ async function summarise(
   await new ScanStore(ports.table).save({ ...result, at: reading.now });
   ports.metrics.count('Gaps', result.gaps, { cluster: result.cluster });
   ports.metrics.count('Unknown', result.unknown, { cluster: result.cluster });
+  for (const [code, count] of notActedOn(verdicts)) {
+    ports.metrics.count('NotActionable', count, { cluster: result.cluster, code });
+  }
   ports.log.info('scanned', { ...result, took: ports.clock.now() - facts.readAt });
   return result;
+}
+
+/** How many gaps are left alone for each reason. */
+function notActedOn(verdicts: GapVerdict[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const verdict of verdicts) {
+    if (verdict.kind === 'actionable') continue;
+    counts.set(verdict.code, (counts.get(verdict.code) ?? 0) + 1);
+  }
+  return counts;
 }
 
 export const handler = lambdaHandler(

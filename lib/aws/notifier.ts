@@ -1,4 +1,5 @@
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
+import { messageOf, NodegapError } from '../errors.ts';
 import type { Notice, Notifier } from '../ports.ts';
 
 /** SNS documents "less than 100 characters" for a subject. */
@@ -16,7 +17,18 @@ export class SnsNotifier implements Notifier {
     this.#topicArn = topicArn;
   }
 
+  /** @throws NodegapError `Notice.Unavailable` when it could not be published. */
   async notify(notice: Notice): Promise<void> {
+    try {
+      await this.#publish(notice);
+    } catch (cause) {
+      throw new NodegapError('Notice.Unavailable', `a notice was not sent: ${messageOf(cause)}`, {
+        cause,
+      });
+    }
+  }
+
+  async #publish(notice: Notice): Promise<void> {
     const { cluster, kind, node } = notice;
     const attributes = { cluster, kind, ...(node === undefined ? {} : { node }) };
     await this.#client.send(

@@ -1,7 +1,7 @@
 import type { Gap } from '../gap/model.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { Notice } from '../ports.ts';
-import { readMark } from '../safety/ownership.ts';
+import { isIsolationTaint, readMark } from '../safety/ownership.ts';
 import type { GapVerdict } from './actionable.ts';
 
 /** A node that an attempt is wanted for, and why. */
@@ -27,8 +27,8 @@ const silent = new Set(['not-required', 'node-not-ready', 'breaker-open', 'break
 
 /**
  * Decides, purely, what a scan asks for: an attempt for each node with an actionable gap, an
- * attempt for each node that bears our mark while no execution has its slot (safety rule 10), and
- * an alert for each DaemonSet whose gaps touching a node does not cure.
+ * attempt for each node that bears our mark or taint while no execution has its slot (safety rule
+ * 10), and an alert for each DaemonSet whose gaps touching a node does not cure.
  */
 export function planScan(input: {
   cluster: string;
@@ -43,7 +43,7 @@ export function planScan(input: {
   for (const node of nodes) {
     const { name, uid, deletionTimestamp } = node.metadata;
     if (deletionTimestamp !== undefined || inWork.has(uid)) continue;
-    if (readMark(node, installation).kind === 'ours') {
+    if (bearsOurs(node, installation)) {
       attempts.set(uid, { node: name, nodeUid: uid, why: 'mark-without-execution' });
     }
   }
@@ -53,6 +53,12 @@ export function planScan(input: {
     attempts.set(nodeUid, { node, nodeUid, why: 'gap' });
   }
   return { attempts: [...attempts.values()], alerts: alertsOf(cluster, verdicts) };
+}
+
+/** Our mark, or our taint without any mark: the key is nodegap's alone. */
+function bearsOurs(node: Node, installation: string): boolean {
+  const mark = readMark(node, installation).kind;
+  return mark === 'ours' || (mark === 'none' && node.spec.taints?.some(isIsolationTaint) === true);
 }
 
 function alertsOf(cluster: string, verdicts: readonly GapVerdict[]): GapAlert[] {
@@ -86,7 +92,7 @@ function alertNotice(cluster: string, code: string, message: string, gaps: Gap[]
       `${daemonSet}: ${first?.cause ?? ''} on ${names.join(', ')}${more}.`,
       message,
       first?.message ?? '',
-      'No node was touched, since that would not cure it.',
+      'No node was touched for it.',
       `Look further: nodegap explain ${first?.node ?? ''} ${daemonSet}`,
     ].join('\n'),
   };

@@ -1,11 +1,15 @@
 import type { Clock } from '../clock.ts';
 import type { ItemKey, StateTable } from '../ports.ts';
+import { optionalNumber } from './item-fields.ts';
 import { clusterPk } from './keys.ts';
 
 /** How long the same alert stays quiet after it was sent, while its reason lasts. */
 const repeatAfterMs = 24 * 60 * 60_000;
 
-/** Keeps people from being told the same thing every minute. */
+/** How long a reason must be away before it is news again: causes and blames flap. */
+const forgottenAfterMs = 30 * 60_000;
+
+/** Keeps people from being told the same thing every minute, or twice by two scans at once. */
 export class Alerts {
   readonly #table: StateTable;
   readonly #clock: Clock;
@@ -15,8 +19,30 @@ export class Alerts {
     this.#clock = clock;
   }
 
+  /**
+   * Calls `send` with those of the keys that nobody has told yet, if there are any. When it fails
+   * they count as not told, and the error comes through.
+   */
+  async tellOnce(
+    cluster: string,
+    keys: readonly string[],
+    send: (fresh: string[]) => Promise<void>,
+  ): Promise<void> {
+    const fresh: string[] = [];
+    for (const key of keys) if (await this.#claim(cluster, key)) fresh.push(key);
+    if (fresh.length === 0) return;
+    try {
+      await send(fresh);
+    } catch (error) {
+      for (const key of fresh) {
+        await this.#table.transact([{ kind: 'delete', key: alertKey(cluster, key) }]);
+      }
+      throw error;
+    }
+  }
+
   /** True for whoever is to send the alert of that key now; false when it was sent already. */
-  async claim(cluster: string, key: string): Promise<boolean> {
+  async #claim(cluster: string, key: string): Promise<boolean> {
     const now = this.#clock.now();
     const until = now + repeatAfterMs;
     const outcome = await this.#table.transact([
@@ -32,12 +58,23 @@ export class Alerts {
     return outcome.kind === 'committed';
   }
 
-  /** Forgets the alerts whose reason is gone, so that they are told at once when it returns. */
+  /**
+   * Forgets the alerts whose reason has been away for half an hour, so that they are told at once
+   * when it returns. `keys` are the reasons that hold now.
+   */
   async keepOnly(cluster: string, keys: ReadonlySet<string>): Promise<void> {
+    const now = this.#clock.now();
     const prefix = alertKey(cluster, '').sk;
     for (const item of await this.#table.query(clusterPk(cluster), prefix)) {
-      if (!keys.has(item.sk.slice(prefix.length))) {
-        await this.#table.transact([{ kind: 'delete', key: { pk: item.pk, sk: item.sk } }]);
+      const key = { pk: item.pk, sk: item.sk };
+      const goneAt = optionalNumber(item, 'goneAt');
+      if (keys.has(item.sk.slice(prefix.length))) {
+        if (goneAt === undefined) continue;
+        await this.#table.transact([{ kind: 'update', key, remove: ['goneAt'] }]);
+      } else if (goneAt === undefined) {
+        await this.#table.transact([{ kind: 'update', key, set: { goneAt: now } }]);
+      } else if (now - goneAt >= forgottenAfterMs) {
+        await this.#table.transact([{ kind: 'delete', key }]);
       }
     }
   }
