@@ -1,5 +1,12 @@
-import { readSituation } from '../lib/remediation/situation.ts';
-import type { SlotResult } from '../lib/remediation/workflow-state.ts';
+import { secondsToNextLook } from '../lib/remediation/pace.ts';
+import { readSituation, type Situation } from '../lib/remediation/situation.ts';
+import {
+  type SlotResult,
+  scopeFields,
+  type WorkflowState,
+} from '../lib/remediation/workflow-state.ts';
+import { Episodes } from '../lib/safety/episodes.ts';
+import type { Scope } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { awsPorts, lambdaHandler, readers } from './shared/aws-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
@@ -20,79 +27,99 @@ export function makeHandler(ports: JudgingPorts) {
     async ({ state, execution }): Promise<SlotResult> => {
       const reader = await ports.readers.connect(state.cluster);
       const situation = await readSituation(ports, reader, state);
-      const { judgement, config, facts, counts, place } = situation;
-      const none = { fence: 0, waitSeconds: config.timings.poll, waitingSince: 0, retryAt: 0 };
-      if (judgement.kind === 'healthy') {
-        return { next: 'refused', code: 'recovered', message: judgement.message, ...none };
-      }
-      if (judgement.kind !== 'act') {
-        const retryAt = judgement.kind === 'refuse' ? (judgement.retryAt ?? 0) : 0;
-        return {
-          next: 'refused',
-          code: judgement.code,
-          message: judgement.message,
-          ...none,
-          retryAt,
-        };
-      }
-      const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
-      const { cluster, node, nodeUid, episode, attempt } = state;
-      if (state.slot?.next === 'acquired') {
-        const outcome = await slots.resume({
-          cluster,
-          nodeUid,
-          execution,
-          fence: state.slot.fence,
-        });
-        if (outcome.kind === 'resumed') {
-          return {
-            next: 'acquired',
-            code: 'place-taken-again',
-            message: 'works on the node again',
-            ...none,
-            fence: state.slot.fence,
-          };
-        }
-        const now = ports.clock.now();
-        const waitingSince = state.place?.waitingSince || now;
-        const patient = outcome.code !== 'slot-lost' && now - waitingSince < longestWaitForPlaceMs;
-        return {
-          next: patient ? 'wait' : 'refused',
-          code: outcome.code,
-          message: outcome.message,
-          ...none,
-          waitingSince,
-        };
-      }
-      const outcome = await slots.acquire({
-        cluster,
-        node,
-        nodeUid,
-        ...place,
-        execution,
-        episode,
-        attempt,
-        counts,
-        countedAt: facts.readAt,
-        ...(judgement.canaryFor === undefined ? {} : { canaryFor: judgement.canaryFor }),
-      });
-      return outcome.kind === 'acquired'
-        ? {
-            next: 'acquired',
-            code: 'slot-acquired',
-            message: 'has the lease on the node and its places under the breaker',
-            ...none,
-            fence: outcome.fence,
-          }
-        : {
-            next: 'refused',
-            code: outcome.code,
-            message: outcome.message,
-            ...none,
-            retryAt: outcome.retryAt ?? 0,
-          };
+      const holds = state.slot?.next === 'acquired';
+      return holds
+        ? takePlaceAgain(ports, situation, state, execution)
+        : acquire(ports, situation, state, execution);
     },
   );
+}
+
+async function acquire(
+  ports: JudgingPorts,
+  { judgement, config, facts, counts, place }: Situation,
+  state: WorkflowState,
+  execution: string,
+): Promise<SlotResult> {
+  const none = { fence: 0, waitSeconds: config.timings.poll, waitingSince: 0, retryAt: 0 };
+  if (!(await new Episodes(ports.table, ports.clock).isCurrent(state))) {
+    return { next: 'refused', code: 'superseded', message: 'the attempt is over', ...none };
+  }
+  if (judgement.kind === 'healthy') {
+    return { next: 'refused', code: 'recovered', message: judgement.message, ...none };
+  }
+  if (judgement.kind !== 'act') return { ...refusalOf(judgement), ...none, ...retryOf(judgement) };
+  const { cluster, node, nodeUid, episode, attempt } = state;
+  const outcome = await new Slots(ports.table, ports.clock, config.breaker, ports).acquire({
+    cluster,
+    node,
+    nodeUid,
+    ...place,
+    execution,
+    episode,
+    attempt,
+    counts,
+    countedAt: facts.readAt,
+    ...(judgement.canaryFor === undefined ? {} : { canaryFor: judgement.canaryFor }),
+  });
+  if (outcome.kind === 'refused') return { ...refusalOf(outcome), ...none, ...retryOf(outcome) };
+  return {
+    next: 'acquired',
+    code: 'slot-acquired',
+    message: 'has the lease on the node and its places under the breaker',
+    ...none,
+    fence: outcome.fence,
+  };
+}
+
+/**
+ * Whether the node is well just now is not asked here: what follows looks at it for as long as
+ * hold-up takes. A refusal for good ends the wait.
+ */
+async function takePlaceAgain(
+  ports: JudgingPorts,
+  { judgement, config }: Situation,
+  state: WorkflowState,
+  execution: string,
+): Promise<SlotResult> {
+  const now = ports.clock.now();
+  const waitingSince = state.place?.waitingSince || now;
+  const endsInMs = waitingSince + longestWaitForPlaceMs - now;
+  const waitSeconds = secondsToNextLook({
+    pollSeconds: config.timings.poll,
+    waitedMs: now - waitingSince,
+    endsInMs,
+  });
+  const none = { fence: 0, waitSeconds, waitingSince: 0, retryAt: 0 };
+  if (judgement.kind === 'gone' || judgement.kind === 'refuse') {
+    return { ...refusalOf(judgement), ...none, ...retryOf(judgement) };
+  }
+  const { cluster, nodeUid, slot } = state;
+  const fence = slot?.fence ?? 0;
+  const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
+  const outcome = await slots.resume({ cluster, nodeUid, execution, fence });
+  if (outcome.kind === 'resumed') {
+    const message = 'works on the node again';
+    return { next: 'acquired', code: 'place-taken-again', message, ...none, fence };
+  }
+  const patient = outcome.code !== 'slot-lost' && endsInMs > 0;
+  const refusal = refusalOf(outcome);
+  return { ...refusal, next: patient ? 'wait' : 'refused', ...none, waitingSince };
+}
+
+interface Refused {
+  code: string;
+  message: string;
+  retryAt?: number;
+  scope?: Scope;
+}
+
+function refusalOf({ code, message, scope }: Refused) {
+  return { next: 'refused' as const, code, message, ...scopeFields(scope) };
+}
+
+function retryOf({ retryAt }: Refused): { retryAt?: number } {
+  return retryAt === undefined ? {} : { retryAt };
 }
 
 export const handler = lambdaHandler(() => awsPorts({ readers }), makeHandler);

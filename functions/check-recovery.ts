@@ -19,9 +19,10 @@ export function makeHandler(ports: JudgingPorts) {
       const reader = await ports.readers.connect(state.cluster);
       const situation = await readSituation(ports, reader, state);
       const guarded = guard(situation, state, execution);
+      const refused = situation.judgement.kind === 'gone' || situation.judgement.kind === 'refuse';
       const judgement: Judgement =
-        guarded.kind === 'refused' && situation.judgement.kind === 'act'
-          ? { kind: 'refuse', gaps: [], code: guarded.code, message: guarded.message }
+        guarded.kind === 'refused' && !refused
+          ? { kind: 'refuse', code: guarded.code, message: guarded.message }
           : situation.judgement;
       const { config } = situation;
       return decideRecovery(

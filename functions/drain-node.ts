@@ -25,7 +25,7 @@ export function makeHandler(ports: ActingPorts) {
     const first = await readSituation(ports, client, state);
     const { config } = first;
     const started = ports.clock.now();
-    const store = new DrainStore(ports.table);
+    const store = new DrainStore(ports.table, ports.clock);
     const memory = await store.load(state.cluster, state.nodeUid);
     const options = {
       config: config.drain,
@@ -61,9 +61,9 @@ export function makeHandler(ports: ActingPorts) {
       blockers: progress.kind === 'draining' ? progress.blockers : [],
       owners: [],
     });
-    const result = decideDrain(progress, state, config.timings, ports.clock.now());
-    if (result.next === 'blocked' || result.next === 'drained') {
-      const type = result.next === 'blocked' ? 'Warning' : 'Normal';
+    const result = decideDrain(progress, state, config, ports.clock.now());
+    if (result.code === 'drain-blocked' || result.next === 'drained') {
+      const type = result.next === 'drained' ? 'Normal' : 'Warning';
       await tellNode(ports, state, execution, { code: result.code, message: result.message, type });
     }
     return result;
@@ -76,7 +76,21 @@ function refusalOf(
   execution: string,
 ): GuardRefusal | undefined {
   const guarded = guard(situation, state, execution);
-  return guarded.kind === 'go' ? undefined : { code: guarded.code, message: guarded.message };
+  switch (guarded.kind) {
+    case 'go': {
+      if (guarded.act.reach === 'replace') return undefined;
+      const message = 'the configuration no longer allows more than isolation';
+      return { code: 'ceiling-isolate', message, staysIsolated: true };
+    }
+    case 'healthy':
+      return { code: guarded.code, message: guarded.message, passing: 'healthy' };
+    case 'wait': {
+      const { code, message, doubt } = guarded;
+      return { code, message, passing: doubt ? 'doubt' : 'unripe' };
+    }
+    case 'refused':
+      return guarded;
+  }
 }
 
 export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);

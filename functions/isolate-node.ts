@@ -1,9 +1,9 @@
 import { requirementOf } from '../lib/config/required.ts';
 import { shouldRun } from '../lib/gap/eligibility.ts';
-import { guard } from '../lib/remediation/guard.ts';
+import { type Guarded, guard } from '../lib/remediation/guard.ts';
 import { chooseTaint, isolateNode } from '../lib/remediation/isolation.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
-import type { IsolationResult } from '../lib/remediation/workflow-state.ts';
+import { type IsolationResult, scopeFields } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
@@ -37,16 +37,22 @@ export function makeHandler(ports: ActingPorts) {
         waitSeconds: config.timings.poll,
       });
       const guarded = guard(situation, state, execution);
-      if (guarded.kind !== 'go' || node === undefined) {
-        const { code, message } =
-          guarded.kind === 'go' ? { code: 'node-gone', message: 'the node is gone' } : guarded;
-        return answer('release', code, message);
+      if (guarded.kind === 'refused' || node === undefined) {
+        if (guarded.kind !== 'refused') return answer('release', 'node-gone', 'the node is gone');
+        const { code, message, scope } = guarded;
+        return { ...answer('release', code, message), ...scopeFields(scope) };
+      }
+      // Isolated by an earlier attempt and well or unclear just now: hold-down goes on from there.
+      const takesOver = guarded.kind !== 'go' && situation.mark.kind === 'ours';
+      if (guarded.kind !== 'go' && !takesOver) {
+        return answer('release', guarded.code, guarded.message);
       }
       const required = facts.daemonSets.filter(
         (daemonSet) =>
           requirementOf(config, daemonSet) !== undefined && shouldRun(node, daemonSet).run,
       );
-      const { taint, reason } = chooseTaint(required);
+      const chosen = chooseTaint(required);
+      const taint = chosen.taint && !takesOver;
       const outcome = await isolateNode(client, {
         node: state.node,
         nodeUid: state.nodeUid,
@@ -55,10 +61,9 @@ export function makeHandler(ports: ActingPorts) {
       });
       switch (outcome.kind) {
         case 'isolated': {
-          const done = `${outcome.mark.cordoned ? 'cordoned' : 'was cordoned by someone else'}, ${taint ? 'tainted' : 'not tainted yet'}: ${reason}`;
+          const done = `${outcome.mark.cordoned ? 'cordoned' : 'was cordoned by someone else'}, ${outcome.mark.tainted ? 'tainted' : 'not tainted yet'}: ${chosen.reason}`;
           if (outcome.changed) {
-            const { daemonSet, cause } = guarded.act.primary;
-            const message = `${daemonSet}: ${cause}; ${done}`;
+            const message = `${reasonOf(guarded)}; ${done}`;
             await tellNode(ports, state, execution, { code: 'isolated', message, type: 'Warning' });
           }
           return answer('isolated', 'isolated', done, outcome.mark.tainted);
@@ -72,6 +77,12 @@ export function makeHandler(ports: ActingPorts) {
       }
     },
   );
+}
+
+function reasonOf(guarded: Exclude<Guarded, { kind: 'refused' }>): string {
+  return guarded.kind === 'go'
+    ? `${guarded.act.primary.daemonSet}: ${guarded.act.primary.cause}`
+    : guarded.message;
 }
 
 export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);

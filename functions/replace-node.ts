@@ -4,7 +4,9 @@ import { irreplaceable, methodFor } from '../lib/remediation/replaceable.ts';
 import { nodeKindOf, replaceNode } from '../lib/remediation/replacement.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
-import type { ReplacementResult } from '../lib/remediation/workflow-state.ts';
+import { turnBack } from '../lib/remediation/turn-back.ts';
+import { type ReplacementResult, scopeFields } from '../lib/remediation/workflow-state.ts';
+import type { Scope } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
@@ -28,33 +30,43 @@ export function makeHandler(ports: ActingPorts) {
       const situation = await readSituation(ports, client, state);
       const { node, claim, config, place } = situation;
       const at = ports.clock.now();
+      const turnedBack = state.replacement?.turnedBack ?? 0;
       const answer = (
         next: ReplacementResult['next'],
         code: string,
         message: string,
         claimName = '',
-      ): ReplacementResult => ({ next, code, message, at, claim: claimName });
-
-      const guarded = guard(situation, state, execution);
+      ): ReplacementResult => ({ next, code, message, at, claim: claimName, turnedBack });
       const own = situation.slots.find((slot) => slot.nodeUid === state.nodeUid);
       const committed = own?.committedAt !== undefined && own.execution === execution;
-      if (committed && guarded.kind !== 'go') {
-        // A retry: the call may have been made already, and a committed node is verified.
-        return answer('requested', 'committed-before', `committed before; now: ${guarded.message}`);
+      const retreat = (
+        next: ReplacementResult['next'],
+        { code, message, scope }: { code: string; message: string; scope?: Scope },
+      ): ReplacementResult =>
+        committed
+          ? // A retry: the call may have been made already, and a committed node is verified.
+            answer('requested', 'committed-before', `committed before; now: ${message}`)
+          : { ...answer(next, code, message), ...scopeFields(scope) };
+
+      const guarded = guard(situation, state, execution);
+      if (guarded.kind === 'refused') return retreat('release', guarded);
+      if (guarded.kind !== 'go') {
+        const turn = turnBack(guarded, turnedBack);
+        return { ...retreat(turn.next, turn), turnedBack: turn.turnedBack };
       }
-      if (guarded.kind !== 'go') return answer('release', guarded.code, guarded.message);
       if (guarded.act.reach !== 'replace') {
-        return answer('release', 'ceiling-isolate', 'the configuration no longer allows more');
+        const message = 'the configuration no longer allows more';
+        return retreat('stay-isolated', { code: 'ceiling-isolate', message });
       }
       const obstacle = irreplaceable(node, claim, config.replacement);
       if (obstacle !== null || node === undefined || claim.kind !== 'found') {
-        const { code, message } = obstacle ?? { code: 'no-claim', message: 'no NodeClaim found' };
-        return answer('stay-isolated', code, message);
+        const noClaim = { code: 'no-claim', message: 'no NodeClaim found' };
+        return retreat('stay-isolated', obstacle ?? noClaim);
       }
 
       const { cluster, nodeUid } = state;
       const { name, uid } = claim.claim.metadata;
-      const { owners } = await new DrainStore(ports.table).load(cluster, nodeUid);
+      const { owners } = await new DrainStore(ports.table, ports.clock).load(cluster, nodeUid);
       const pool = node.metadata.labels?.['karpenter.sh/nodepool'];
       await new ReplacementStore(ports.table).save(cluster, {
         node: state.node,
@@ -62,13 +74,13 @@ export function makeHandler(ports: ActingPorts) {
         claim: { name, uid },
         ...(pool === undefined ? {} : { pool }),
         committedAt: at,
-        since: state.drain?.startedAt ?? at,
+        since: state.drain?.firstAt ?? at,
         daemonSets: guarded.act.gaps.map((gap) => gap.daemonSet),
         owners,
       });
       const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
       const commit = await slots.commit({ cluster, nodeUid, execution, fence: guarded.fence });
-      if (commit.kind === 'refused') return answer('release', commit.code, commit.message);
+      if (commit.kind === 'refused') return retreat('release', commit);
 
       const method = methodFor(nodeKindOf(node, claim.claim), config.replacement);
       const outcome = await replaceNode(client, { node, claim: claim.claim, method });

@@ -1,3 +1,4 @@
+import { parseTime } from '../lib/clock.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { RestartResult } from '../lib/remediation/workflow-state.ts';
@@ -9,7 +10,8 @@ import { taskHandler } from './shared/task.ts';
 
 /**
  * RestartDaemonPod: evicts the pod of the gap once, so that its controller makes a new one. By
- * eviction, never by delete: a budget that forbids it is respected and said.
+ * eviction, never by delete: a budget that forbids it is respected and said. A pod that came after
+ * the isolation is that new one, also when this task is run again.
  */
 export function makeHandler(ports: ActingPorts) {
   return taskHandler(
@@ -24,6 +26,12 @@ export function makeHandler(ports: ActingPorts) {
       const { pod, daemonSet } = guarded.act.primary;
       if (pod === undefined) {
         return { code: 'no-pod', message: `no pod of ${daemonSet} is there to restart`, at };
+      }
+      const current = situation.facts.pods.find(({ metadata }) => metadata.uid === pod.uid);
+      const createdAt = parseTime(current?.metadata.creationTimestamp);
+      if (createdAt !== undefined && createdAt > (state.isolation?.at ?? at)) {
+        const message = `${pod.namespace}/${pod.name} came after the isolation already`;
+        return { code: 'restarted-before', message, at };
       }
       const outcome = await client.evictPod(pod);
       const code = `restart-${outcome.kind}`;

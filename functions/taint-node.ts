@@ -1,7 +1,9 @@
 import { guard } from '../lib/remediation/guard.ts';
 import { taintNode } from '../lib/remediation/isolation.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
-import type { TaintResult } from '../lib/remediation/workflow-state.ts';
+import { turnBack } from '../lib/remediation/turn-back.ts';
+import { scopeFields, type TaintResult } from '../lib/remediation/workflow-state.ts';
+import type { Scope } from '../lib/safety/scope.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
@@ -14,10 +16,20 @@ export function makeHandler(ports: ActingPorts) {
   return taskHandler('TaintNode', ports.log, async ({ state, execution }): Promise<TaintResult> => {
     const client = await ports.clients.connect(state.cluster);
     const situation = await readSituation(ports, client, state);
+    const turnedBack = state.taint?.turnedBack ?? 0;
+    const answer = (
+      next: TaintResult['next'],
+      turn: { code: string; message: string; scope?: Scope },
+    ): TaintResult => ({
+      next,
+      code: turn.code,
+      message: turn.message,
+      ...scopeFields(turn.scope),
+      turnedBack,
+    });
     const guarded = guard(situation, state, execution);
-    if (guarded.kind !== 'go') {
-      return { next: 'release', code: guarded.code, message: guarded.message };
-    }
+    if (guarded.kind === 'refused') return answer('release', guarded);
+    if (guarded.kind !== 'go') return turnBack(guarded, turnedBack);
     const outcome = await taintNode(client, {
       node: state.node,
       nodeUid: state.nodeUid,
@@ -29,13 +41,16 @@ export function makeHandler(ports: ActingPorts) {
         if (outcome.changed) {
           await tellNode(ports, state, execution, { code: 'tainted', message, type: 'Warning' });
         }
-        return { next: 'tainted', code: 'tainted', message };
+        return answer('tainted', { code: 'tainted', message });
       }
       case 'vetoed':
-        return { next: 'release', code: outcome.veto.code, message: outcome.veto.message };
+        return answer('release', outcome.veto);
       case 'node-gone':
       case 'node-recreated':
-        return { next: 'release', code: outcome.kind, message: `${state.node}: ${outcome.kind}` };
+        return answer('release', {
+          code: outcome.kind,
+          message: `${state.node}: ${outcome.kind}`,
+        });
     }
   });
 }

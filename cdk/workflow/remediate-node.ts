@@ -70,9 +70,16 @@ const passingErrors = [
   'Kubernetes.unreachable',
   'Kubernetes.server',
   'Kubernetes.conflict',
-  'StateTableBusy',
+  'Kubernetes.gone',
+  'NodeConflict',
+  'State.Unavailable',
+  'State.Contended',
+  'Notice.Unavailable',
   'Lambda.TooManyRequestsException',
 ];
+
+/** A function that took too long or fell over: tried again, but not often. */
+const diedErrors = ['States.Timeout', 'Sandbox.Timedout', 'Runtime.ExitError', 'Lambda.Unknown'];
 
 /** Longer than the timeout of every function, so that the function ends first. */
 const taskTimeout = Duration.seconds(90);
@@ -205,7 +212,13 @@ export function remediateNode(
     releaseNode,
   );
   waitForPlace.next(takePlaceAgain);
-  follow(scope, taintNode, '$.taint.next', { tainted: drainNode }, releaseNode);
+  follow(
+    scope,
+    taintNode,
+    '$.taint.next',
+    { tainted: drainNode, 'not-now': waitForRecovery, 'stay-isolated': releaseSlot },
+    releaseNode,
+  );
   follow(
     scope,
     drainNode,
@@ -215,6 +228,7 @@ export function remediateNode(
       drained: replaceNode,
       recheck: waitForRecovery,
       blocked: waitForPersonAboutDrain,
+      'stay-isolated': releaseSlot,
     },
     releaseNode,
   );
@@ -231,7 +245,11 @@ export function remediateNode(
     scope,
     replaceNode,
     '$.replacement.next',
-    { requested: verifyReplacement, 'stay-isolated': releaseSlot },
+    {
+      requested: verifyReplacement,
+      'not-now': waitForRecovery,
+      'stay-isolated': releaseSlot,
+    },
     releaseNode,
   );
   follow(
@@ -285,7 +303,7 @@ function addRetries(
     maxDelay: Duration.seconds(60),
   });
   if (options.alsoTimeouts) {
-    state.addRetry({ errors: ['States.Timeout'], interval: Duration.seconds(10), maxAttempts: 2 });
+    state.addRetry({ errors: diedErrors, interval: Duration.seconds(10), maxAttempts: 2 });
   }
 }
 

@@ -1,8 +1,9 @@
 import { isoTime } from '../clock.ts';
-import type { Timings } from '../config/model.ts';
+import type { Config } from '../config/model.ts';
 import { count } from '../gap/words.ts';
-import type { DrainBlocker, DrainProgress } from './drain.ts';
-import type { DrainResult, WorkflowState } from './workflow-state.ts';
+import type { DrainBlocker, DrainProgress, GuardRefusal } from './drain.ts';
+import { secondsToNextLook } from './pace.ts';
+import { type DrainResult, scopeFields, type WorkflowState } from './workflow-state.ts';
 
 /** Blockers that no waiting removes. */
 const permanent: readonly DrainBlocker['kind'][] = ['several-budgets', 'needs-approval'];
@@ -10,12 +11,12 @@ const permanent: readonly DrainBlocker['kind'][] = ['several-budgets', 'needs-ap
 /** Past the end of the longest grace period, before a pod counts as stuck. */
 const graceMarginMs = 60_000;
 
-/** When this drain began: a person's retry and the drain after a recheck begin anew. */
+/**
+ * When this drain began: it goes on only from a pass that was draining. A person's retry, the drain
+ * after a recheck and the one after a turn back into hold-down begin anew.
+ */
 export function drainStart(state: WorkflowState, now: number): number {
-  const { drain } = state;
-  return drain === undefined || drain.next === 'blocked' || drain.next === 'recheck'
-    ? now
-    : drain.startedAt;
+  return state.drain?.next === 'draining' ? state.drain.startedAt : now;
 }
 
 /**
@@ -26,20 +27,17 @@ export function drainStart(state: WorkflowState, now: number): number {
 export function decideDrain(
   progress: DrainProgress,
   state: WorkflowState,
-  timings: Timings,
+  config: Pick<Config, 'timings' | 'approvals'>,
   now: number,
 ): DrainResult {
+  const { timings } = config;
   const startedAt = drainStart(state, now);
   const passes = startedAt === now ? 1 : (state.drain?.passes ?? 0) + 1;
-  const result = (
-    next: DrainResult['next'],
-    code: string,
-    message: string,
-    extra: Partial<DrainResult> = {},
-  ): DrainResult => ({
+  const result: Answer = (next, code, message, extra = {}) => ({
     next,
     code,
     message,
+    firstAt: state.drain?.firstAt ?? startedAt,
     startedAt,
     drainedAt: 0,
     passes,
@@ -55,7 +53,7 @@ export function decideDrain(
     case 'node-recreated':
       return result('release', progress.kind, `${state.node}: ${progress.kind}`);
     case 'refused':
-      return held(progress.refusal, state, timings, now, startedAt, result);
+      return refused(progress.refusal, state, startedAt, timings, now, result);
     case 'drained':
       return state.taint === undefined
         ? result('recheck', 'drained-for-room', 'drained; looking whether room cured it', {
@@ -63,44 +61,53 @@ export function decideDrain(
           })
         : result('drained', 'drained', 'every pod that was to leave has left', { drainedAt: now });
     case 'draining': {
-      const { remaining, blockers, nextPollSeconds } = progress;
+      const { remaining, blockers } = progress;
       const onlyPersonHelps =
         blockers.length === remaining && blockers.every(({ kind }) => permanent.includes(kind));
       const end = Math.max(
         startedAt + timings.drain * 1000,
         blockers.length === 0 ? (progress.graceEndsAt ?? 0) + graceMarginMs : 0,
       );
-      return onlyPersonHelps || now >= end
-        ? result('blocked', 'drain-blocked', blockedMessage(remaining, blockers), { remaining })
-        : result('draining', 'draining', `${count(remaining, 'pod')} still to leave`, {
-            remaining,
-            waitSeconds: nextPollSeconds,
-          });
+      if (onlyPersonHelps || now >= end) {
+        const asks = config.approvals.policy !== 'never';
+        const message = blockedMessage(remaining, blockers);
+        return result(asks ? 'blocked' : 'stay-isolated', 'drain-blocked', message, { remaining });
+      }
+      const paced = { waitedMs: now - startedAt, endsInMs: end - now };
+      return result('draining', 'draining', `${count(remaining, 'pod')} still to leave`, {
+        remaining,
+        waitSeconds: secondsToNextLook({ ...paced, pollSeconds: progress.nextPollSeconds }),
+      });
     }
   }
 }
 
-/** The guard said no. Health must last before it counts, and doubt ends with the drain's time. */
-function held(
-  refusal: { code: string; message: string },
+type Answer = (
+  next: DrainResult['next'],
+  code: string,
+  message: string,
+  extra?: Partial<DrainResult>,
+) => DrainResult;
+
+/** The guard said no. Health must last before it counts; doubt ends with the drain's time. */
+function refused(
+  refusal: GuardRefusal,
   state: WorkflowState,
-  timings: Timings,
-  now: number,
   startedAt: number,
-  result: (
-    next: DrainResult['next'],
-    code: string,
-    message: string,
-    extra?: Partial<DrainResult>,
-  ) => DrainResult,
+  timings: Config['timings'],
+  now: number,
+  result: Answer,
 ): DrainResult {
-  if (refusal.code !== 'recovered') {
-    return result('release', refusal.code, refusal.message);
+  const { code, message, passing, scope } = refusal;
+  if (refusal.staysIsolated) return result('stay-isolated', code, message);
+  if (passing === undefined) return result('release', code, message, scopeFields(scope));
+  if (passing !== 'healthy') {
+    if (now < startedAt + timings.drain * 1000) return result('draining', code, message);
+    return result(passing === 'doubt' ? 'stay-isolated' : 'release', code, message);
   }
   const healthySince = state.drain?.healthySince || now;
-  const lasts = now - healthySince >= timings.holdUp * 1000;
-  return lasts || now >= startedAt + timings.drain * 1000
-    ? result('release', 'recovered', refusal.message, { healthySince })
+  return now - healthySince >= timings.holdUp * 1000
+    ? result('release', 'recovered', message, { healthySince })
     : result('draining', 'hold-up', 'healthy for the moment: nothing is evicted', { healthySince });
 }
 

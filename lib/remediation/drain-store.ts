@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import type { AttributeValue, ItemKey, StateTable } from '../ports.ts';
 import { setOf } from '../safety/item-fields.ts';
 import { clusterPk } from '../safety/keys.ts';
@@ -11,12 +12,17 @@ export interface DrainMemory {
   owners: string[];
 }
 
+/** Longer than any attempt lasts, in seconds: the memory of one that died goes away. */
+const keptSeconds = 30 * 86_400;
+
 /** Keeps the memory of one drain an attempt, in the state table. */
 export class DrainStore {
   readonly #table: StateTable;
+  readonly #clock: Clock;
 
-  constructor(table: StateTable) {
+  constructor(table: StateTable, clock: Clock) {
     this.#table = table;
+    this.#clock = clock;
   }
 
   /** Empty when no pass was made yet. */
@@ -35,7 +41,10 @@ export class DrainStore {
       {
         kind: 'update',
         key: drainKey(cluster, nodeUid),
-        set: { blockers: memory.blockers.slice(0, 50).map(plain) },
+        set: {
+          blockers: memory.blockers.slice(0, 50).map(plain),
+          ttl: Math.ceil(this.#clock.now() / 1000) + keptSeconds,
+        },
         ...(memory.owners.length === 0 ? {} : { addToSet: { owners: memory.owners } }),
       },
     ]);

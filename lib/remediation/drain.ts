@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts';
 import type { DrainConfig } from '../config/model.ts';
 import { isKubernetesError } from '../errors.ts';
 import type { ClusterReader, ClusterWriter, EvictionOutcome, PodRef } from '../ports.ts';
+import type { Scope } from '../safety/scope.ts';
 import type { BudgetState } from './budgets.ts';
 import { type DrainPlan, type PodPlan, planDrain, stuckMessage } from './drain-plan.ts';
 
@@ -23,6 +24,15 @@ export type DrainClient = DrainReader & Pick<ClusterWriter, 'evictPod'>;
 export interface GuardRefusal {
   code: string;
   message: string;
+  /**
+   * Why it may pass by itself: the node has no fault at the moment, its fault is not ripe, or
+   * nobody can tell. Absent when it is for good.
+   */
+  passing?: 'healthy' | 'unripe' | 'doubt';
+  /** The isolation is allowed, the drain is not any more. */
+  staysIsolated?: true;
+  /** Whose breaker it is, when it is one. */
+  scope?: Scope;
 }
 
 /** A pod that holds the drain up. */

@@ -1,3 +1,4 @@
+import type { Scope } from '../safety/scope.ts';
 import type { Judgement } from './judge.ts';
 import type { Situation } from './situation.ts';
 import type { WorkflowState } from './workflow-state.ts';
@@ -7,16 +8,18 @@ export type Guarded =
   /** The node has no fault now: nothing is destroyed, whether for good is for hold-up to tell. */
   | { kind: 'healthy'; code: 'recovered'; message: string }
   /** The fault is there but not ripe, or cannot be told: nothing is destroyed now. */
-  | { kind: 'wait'; code: string; message: string }
-  | { kind: 'refused'; code: string; message: string };
+  | { kind: 'wait'; code: string; message: string; doubt: boolean }
+  | { kind: 'refused'; code: string; message: string; scope?: Scope };
 
 /**
  * Safety rule 2 of docs/safety.md, on facts read in this very invocation: same node, fault still
  * there and still blamed on the node, ceiling and mode still allow it, breaker closed, not paused,
- * no veto, and the slot still owned under the same fencing number.
+ * no veto, and the slot still owned under the same fencing number. From isolation on the node must
+ * also bear the mark of this very execution: without it somebody has undone the isolation, which
+ * is a person's veto or another execution's work.
  */
 export function guard(
-  situation: Pick<Situation, 'judgement' | 'slots'>,
+  situation: Pick<Situation, 'judgement' | 'slots' | 'mark'>,
   state: WorkflowState,
   execution: string,
 ): Guarded {
@@ -34,15 +37,47 @@ export function guard(
     };
   }
   const { judgement } = situation;
+  if (judgement.kind !== 'gone' && judgement.kind !== 'refuse') {
+    const undone = undoneBySomeone(situation, state, execution);
+    if (undone !== undefined) return undone;
+  }
   switch (judgement.kind) {
     case 'act':
+      if (judgement.canaryFor !== undefined && slot.canaryFor !== judgement.canaryFor) {
+        return {
+          kind: 'refused',
+          code: 'canary-not-taken',
+          message: `the blame for ${judgement.canaryFor} has become unclear, and this node is not its canary`,
+        };
+      }
       return { kind: 'go', act: judgement, fence: slot.fence };
     case 'healthy':
       return { kind: 'healthy', code: 'recovered', message: judgement.message };
     case 'wait':
-      return { kind: 'wait', code: judgement.code, message: judgement.message };
+      return judgement;
     case 'gone':
-    case 'refuse':
       return { kind: 'refused', code: judgement.code, message: judgement.message };
+    case 'refuse': {
+      const { code, message, scope } = judgement;
+      return { kind: 'refused', code, message, ...(scope === undefined ? {} : { scope }) };
+    }
   }
+}
+
+function undoneBySomeone(
+  { mark }: Pick<Situation, 'mark'>,
+  state: WorkflowState,
+  execution: string,
+): Guarded | undefined {
+  if (state.isolation?.next !== 'isolated') return undefined;
+  if (mark.kind !== 'ours') {
+    return { kind: 'refused', code: 'mark-missing', message: 'someone undid the isolation' };
+  }
+  return mark.mark.execution === execution
+    ? undefined
+    : {
+        kind: 'refused',
+        code: 'other-execution',
+        message: `isolated by ${mark.mark.execution}, which alone may go on with it`,
+      };
 }

@@ -1,6 +1,7 @@
 import type { ClusterConfig } from '../config/model.ts';
 import type { Gap, UnknownEntry } from '../gap/model.ts';
 import type { Node } from '../kubernetes/objects.ts';
+import type { Scope } from '../safety/scope.ts';
 import { type Ladder, ladderOf } from './ladder.ts';
 import { standingOf } from './standing.ts';
 
@@ -13,7 +14,8 @@ export type Reach = 'isolate' | 'replace';
  * What may be done about one node on the facts of this moment.
  *
  * `refuse` ends an attempt (someone else's node, paused, breaker open, blame elsewhere). `wait`
- * says that a fault is there but not ripe: young, unconfirmed, or with a cause that may pass.
+ * says that a fault is there but not ripe: young, unconfirmed, or with a cause that may pass; or,
+ * with `doubt`, that it cannot be told whether the node is well.
  */
 export type Judgement =
   | {
@@ -28,8 +30,8 @@ export type Judgement =
     }
   | { kind: 'healthy'; message: string }
   | { kind: 'gone'; code: 'node-gone' | 'node-recreated'; message: string }
-  | { kind: 'wait'; code: string; message: string; gaps: Gap[] }
-  | { kind: 'refuse'; code: string; message: string; gaps: Gap[]; retryAt?: number };
+  | { kind: 'wait'; code: string; message: string; doubt: boolean }
+  | { kind: 'refuse'; code: string; message: string; retryAt?: number; scope?: Scope };
 
 /** A reason against touching the node at all. */
 export interface Objection {
@@ -37,6 +39,8 @@ export interface Objection {
   message: string;
   /** Epoch ms when it may be gone, where that is known. */
   retryAt?: number;
+  /** Whose breaker it is, when it is one. */
+  scope?: Scope;
 }
 
 /** What an attempt knew of the fault when it began, needed once nodegap's own taint hides it. */
@@ -55,6 +59,8 @@ export interface JudgeFacts {
   /** All gaps of the cluster, from the same read as `node`. */
   gaps: readonly Gap[];
   unknown: readonly UnknownEntry[];
+  /** A read that the judgement needs and that failed: no action follows from it, ever. */
+  doubt: Objection | undefined;
   /** Veto, then pause: a person's word and other controllers come first. */
   veto: Objection | undefined;
   hold: Objection | undefined;
@@ -88,12 +94,12 @@ export function judge(facts: JudgeFacts): Judgement {
     .filter((gap) => gap.nodeUid === facts.nodeUid && gap.required)
     .map((gap) => behindOwnTaint(gap, facts));
   // Field by field: an objection may be a richer object, with a `kind` of its own.
-  const refuse = ({ code, message, retryAt }: Objection): Judgement => ({
+  const refuse = ({ code, message, retryAt, scope }: Objection): Judgement => ({
     kind: 'refuse',
     code,
     message,
-    gaps,
     ...(retryAt === undefined ? {} : { retryAt }),
+    ...(scope === undefined ? {} : { scope }),
   });
 
   if (facts.cluster === undefined) {
@@ -103,6 +109,7 @@ export function judge(facts: JudgeFacts): Judgement {
     });
   }
   if (facts.veto !== undefined) return refuse(facts.veto);
+  if (facts.doubt !== undefined) return { kind: 'wait', ...facts.doubt, doubt: true };
   if (gaps.length === 0) return withoutGap(facts);
   if (facts.cluster.mode === 'observe') {
     return refuse({
@@ -129,21 +136,33 @@ function withoutGap(facts: JudgeFacts): Judgement {
   );
   return doubt === undefined
     ? { kind: 'healthy', message: 'every required DaemonSet is Ready on the node' }
-    : { kind: 'wait', code: doubt.reason, message: doubt.message, gaps: [] };
+    : { kind: 'wait', code: doubt.reason, message: doubt.message, doubt: true };
 }
 
 /**
  * Once the node bears nodegap's taint, a DaemonSet that does not tolerate it is kept out by that
- * taint alone. That is no recovery and no new cause: the fault known before the taint stands.
+ * taint alone. That is no recovery and no new cause: the fault known before the taint stands, and
+ * so does its blame, unless the other nodes show meanwhile that the fault is not this node's.
  */
 function behindOwnTaint(gap: Gap, facts: JudgeFacts): Gap {
+  const { remembered } = facts;
   const hidden =
     facts.tainted &&
     gap.cause === 'untolerated-taint' &&
-    facts.remembered?.daemonSets.includes(gap.daemonSet) === true;
-  return hidden && facts.remembered !== undefined
-    ? { ...gap, cause: facts.remembered.cause, blame: 'node', pastGrace: true, confirmed: true }
-    : gap;
+    remembered?.daemonSets.includes(gap.daemonSet) === true;
+  if (!hidden || remembered === undefined) return gap;
+  const before = { ...gap, cause: remembered.cause, pastGrace: true, confirmed: true };
+  const elsewhere = facts.gaps.find(
+    (other) =>
+      other.nodeUid !== gap.nodeUid &&
+      other.daemonSet === gap.daemonSet &&
+      (other.blame === 'daemonset' ||
+        other.blame === 'cluster' ||
+        (other.blame === 'zone' && other.zone === gap.zone)),
+  );
+  return elsewhere === undefined
+    ? { ...before, blame: 'node' }
+    : { ...before, blame: elsewhere.blame, blameReason: elsewhere.blameReason };
 }
 
 function byStanding(gaps: Gap[], facts: JudgeFacts): Judgement {
@@ -176,5 +195,11 @@ function byStanding(gaps: Gap[], facts: JudgeFacts): Judgement {
     return { kind: 'healthy', message: 'no required DaemonSet is missing on the node' };
   }
   const { code, message } = chosen.standing;
-  return { kind: chosen.standing.kind === 'not-yet' ? 'wait' : 'refuse', code, message, gaps };
+  if (chosen.standing.kind === 'not-yet') return { kind: 'wait', code, message, doubt: false };
+  // What is left is not what the attempt is about: for the attempt, the node is well again.
+  const about = facts.remembered?.daemonSets;
+  if (about !== undefined && !gaps.some((gap) => about.includes(gap.daemonSet))) {
+    return withoutGap(facts);
+  }
+  return { kind: 'refuse', code, message };
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/model.ts';
+import type { Scope } from '../safety/scope.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
 /** When the next attempt of the episode may start; an epoch in ms or a word. */
@@ -11,9 +12,11 @@ export interface Outcome {
   message: string;
   /** `quiet` is recorded, `notify` tells people, `alert` asks them to look. */
   voice: 'quiet' | 'notify' | 'alert';
-  /** What the node is left as. */
-  node: 'untouched' | 'isolated' | 'released' | 'replaced' | 'gone';
+  /** What the node is left as; `leaving`: its deletion was asked for and has not ended. */
+  node: 'untouched' | 'isolated' | 'released' | 'leaving' | 'replaced' | 'gone';
   nextAttempt: NextAttempt;
+  /** Whose breaker the next attempt waits for. */
+  scope?: Scope;
   /** The episode ends with this attempt. Otherwise the scan ends it after hold-up. */
   closesEpisode: boolean;
 }
@@ -21,13 +24,16 @@ export interface Outcome {
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
+/** The execution was restarted after its attempt had ended: whatever is to tell is told by others. */
+const superseded = 'superseded';
+
 /** Codes that pass within minutes by themselves: try again soon, and do not tell anybody. */
 const deferrals = new Set([
   'young',
   'unconfirmed',
   'starting',
-  'terminating',
   'rollout',
+  'hold-up',
   'canary-elsewhere',
   'canary-taken',
   'node-busy',
@@ -55,35 +61,43 @@ function healedInHoldDown(state: WorkflowState): boolean {
 type Ending = Omit<Outcome, 'closesEpisode'>;
 
 function endingOf(state: WorkflowState, config: Config | undefined, now: number): Ending {
-  const soon = now + 5 * minute;
   if (state.failure !== undefined) {
     return {
       code: 'failed',
       message: `${state.failure.Error}: ${firstLine(state.failure.Cause ?? 'no more is known')}`,
       voice: 'alert',
       node: nodeAfter(state),
-      nextAttempt: soon,
+      nextAttempt: now + afterFailureMs(state.attempt),
     };
   }
   if (state.verification !== undefined) return verified(state, now);
   if (state.release !== undefined) return released(state, config, now);
-  if (state.replacement?.next === 'stay-isolated') {
-    return stay(state.replacement.code, state.replacement.message, now);
-  }
+  const stays = [state.replacement, state.taint, state.recovery, state.drain].find(
+    (turn) => turn?.next === 'stay-isolated',
+  );
+  if (stays !== undefined) return stay(stays.code, stays.message, now);
   if (state.drain?.next === 'blocked') {
     return stay('drain-blocked', `nobody answered: ${state.drain.message}`, now);
   }
-  if (state.recovery?.next === 'stay-isolated') {
-    return stay(state.recovery.code, state.recovery.message, now);
-  }
+  return notBegun(state, now);
+}
+
+/** The attempt ended before it did anything to the node. */
+function notBegun(state: WorkflowState, now: number): Ending {
   const last = state.slot ?? state.confirm;
   const code = last?.code ?? 'unknown';
+  const message = last?.message ?? 'the attempt left no trace';
+  if (isGone(code)) return { code, message, voice: 'quiet', node: 'gone', nextAttempt: 'never' };
+  const isolated = state.confirm?.isolated === true;
+  // No node stays isolated unseen (safety rule 10).
+  if (isolated && !quietly(code)) return stay(code, message, now);
   return {
     code,
-    message: last?.message ?? 'the attempt left no trace',
+    message,
     voice: quietly(code) ? 'quiet' : 'notify',
-    node: 'untouched',
+    node: isolated ? 'isolated' : 'untouched',
     nextAttempt: retryOf(code, state.slot?.retryAt ?? 0, now),
+    ...scopeOf(last),
   };
 }
 
@@ -100,7 +114,7 @@ function verified(state: WorkflowState, now: number): Ending {
     code,
     message,
     voice: 'alert',
-    node: next === 'bad' ? 'replaced' : 'gone',
+    node: next === 'bad' ? 'replaced' : 'leaving',
     nextAttempt: now + 60 * minute,
   };
 }
@@ -120,20 +134,33 @@ function released(state: WorkflowState, config: Config | undefined, now: number)
     };
   }
   const reason = lastTurn(state);
-  const refused = state.release?.code === 'left-alone';
+  const refused = ['left-alone', 'other-execution'].includes(state.release?.code ?? '');
   return {
     code: reason.code,
     message: `${reason.message}; ${state.release?.message ?? ''}`,
     voice: reason.code === 'recovered' || !quietly(reason.code) ? 'notify' : 'quiet',
-    node: reason.code.startsWith('node-') ? 'gone' : refused ? 'untouched' : 'released',
+    node: isGone(reason.code) ? 'gone' : refused ? 'untouched' : 'released',
     nextAttempt: healedInHoldDown(state)
       ? 'never'
       : retryOf(reason.code, state.place?.retryAt ?? 0, now),
+    ...scopeOf(reason),
   };
 }
 
+interface Turn {
+  code: string;
+  message: string;
+  scopeKind?: Scope['kind'] | undefined;
+  scopeName?: string | undefined;
+}
+
+function scopeOf(turn: Turn | undefined): { scope?: Scope } {
+  const { scopeKind: kind, scopeName: name } = turn ?? {};
+  return kind === undefined || name === undefined ? {} : { scope: { kind, name } };
+}
+
 /** The turn that led to ReleaseNode: the furthest state that did not let the flow go on. */
-function lastTurn(state: WorkflowState): { code: string; message: string } {
+function lastTurn(state: WorkflowState): Turn {
   if (state.replacement?.next === 'release') return state.replacement;
   if (state.drain?.next === 'release') return state.drain;
   if (state.taint?.next === 'release') return state.taint;
@@ -151,9 +178,9 @@ function stay(code: string, message: string, now: number): Ending {
 }
 
 function retryOf(code: string, retryAt: number, now: number): NextAttempt {
-  if (code === 'node-gone' || code === 'node-recreated') return 'never';
-  // A person's uncordon holds until the episode closes (safety rule 10).
-  if (code === 'human-uncordoned') return 'never';
+  if (isGone(code)) return 'never';
+  // What a person undid holds until the episode closes (safety rule 10).
+  if (code === 'human-uncordoned' || code === 'mark-missing') return 'never';
   if (breakerCodes.has(code)) return retryAt > now ? retryAt : 'when-breaker-closes';
   if (retryAt > now) return retryAt;
   // Nothing can come of it until the configuration changes; once a day is enough to say so.
@@ -163,12 +190,25 @@ function retryOf(code: string, retryAt: number, now: number): NextAttempt {
 
 /** The breaker sends one notice of its own, and a deferral is no news. */
 function quietly(code: string): boolean {
-  return deferrals.has(code) || breakerCodes.has(code) || code === 'recovered';
+  return (
+    deferrals.has(code) || breakerCodes.has(code) || code === 'recovered' || code === superseded
+  );
+}
+
+function isGone(code: string): boolean {
+  return code === 'node-gone' || code === 'node-recreated';
 }
 
 function nodeAfter(state: WorkflowState): Outcome['node'] {
-  if (state.replacement?.next === 'requested') return 'gone';
-  return state.isolation?.next === 'isolated' ? 'isolated' : 'untouched';
+  if (state.replacement?.next === 'requested') return 'leaving';
+  if (state.release?.code === 'released') return 'released';
+  const isolated = state.isolation?.next === 'isolated' || state.confirm?.isolated === true;
+  return isolated ? 'isolated' : 'untouched';
+}
+
+/** 5 minutes, then twice as long each time, to 1 hour: what fails for good is told more rarely. */
+function afterFailureMs(attempt: number): number {
+  return Math.min(60, 5 * 2 ** Math.min(attempt - 1, 4)) * minute;
 }
 
 function firstLine(text: string): string {

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy, Timings } from '../config/model.ts';
 import type { Judgement } from './judge.ts';
-import type { RecoveryResult, WorkflowState } from './workflow-state.ts';
+import { type RecoveryResult, scopeFields, type WorkflowState } from './workflow-state.ts';
 
 export interface RecoveryFacts {
   judgement: Judgement;
@@ -17,7 +17,8 @@ export interface RecoveryFacts {
  * Decides what follows one look during hold-down (CheckRecovery).
  *
  * The deadline is the end of hold-down, or a pod grace after a restart, whichever is later: a
- * restarted pod gets its chance. The counter ends a wait that no rule ends.
+ * restarted pod gets its chance. The counter ends a wait that no rule ends: where the fault never
+ * ripened the node is released, and where nobody can tell it stays isolated, with an alert.
  */
 export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResult {
   const { state, judgement, timings } = facts;
@@ -30,8 +31,10 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
     healthySince = 0,
   ): RecoveryResult => ({ next, code, message, polls, healthySince, ...seconds });
 
-  if (judgement.kind === 'gone' || judgement.kind === 'refuse') {
-    return answer('release', judgement.code, judgement.message);
+  if (judgement.kind === 'gone') return answer('release', judgement.code, judgement.message);
+  if (judgement.kind === 'refuse') {
+    const refused = answer('release', judgement.code, judgement.message);
+    return { ...refused, ...scopeFields(judgement.scope) };
   }
   if (judgement.kind === 'healthy') {
     const healthySince = state.recovery?.healthySince || now;
@@ -42,7 +45,11 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
   const overdue = now >= deadlineOf(facts);
   if (judgement.kind === 'wait') {
     return polls >= maxPolls(facts)
-      ? answer('release', judgement.code, `gave up waiting: ${judgement.message}`)
+      ? answer(
+          judgement.doubt ? 'stay-isolated' : 'release',
+          judgement.code,
+          `gave up waiting: ${judgement.message}`,
+        )
       : answer('wait', judgement.code, judgement.message);
   }
   const wantsRestart = judgement.ladder.restartFirst || judgement.canaryFor !== undefined;
@@ -62,7 +69,7 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
   if (facts.irreplaceable !== null) {
     return answer('stay-isolated', facts.irreplaceable.code, facts.irreplaceable.message);
   }
-  if (facts.approvals === 'always' && state.answer?.decision !== 'approve') {
+  if (facts.approvals === 'always' && !isConsent(state.answer?.decision)) {
     return answer('ask', 'approval', 'the policy asks a person before the node is drained');
   }
   if (judgement.ladder.drainBeforeTaint && state.drain === undefined) {
@@ -79,8 +86,13 @@ function deadlineOf({ state, timings }: RecoveryFacts): number {
   return Math.max(...ends);
 }
 
-/** Twice the polls that the longest regular wait takes. */
+/** Whoever answers a blocked drain with going on has agreed to the drain. */
+function isConsent(decision: string | undefined): boolean {
+  return decision === 'approve' || decision === 'retry' || decision === 'proceed';
+}
+
+/** The polls of the longest regular wait: hold-down, after a restart, after a drain, hold-up. */
 function maxPolls({ state, timings }: RecoveryFacts): number {
   const wait = Math.max(1, state.isolation?.waitSeconds ?? timings.poll);
-  return 2 * Math.ceil((timings.holdDown + 2 * timings.podGrace + timings.holdUp) / wait) + 2;
+  return Math.ceil((timings.holdDown + 2 * timings.podGrace + timings.holdUp) / wait) + 4;
 }

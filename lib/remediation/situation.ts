@@ -31,10 +31,12 @@ import {
 import { type ClusterHolds, Holds } from '../safety/holds.ts';
 import { type LeavingReasons, LeavingStore, leavingReason } from '../safety/leaving.ts';
 import { type MarkReading, readMark } from '../safety/ownership.ts';
+import { type Refutation, Refutations } from '../safety/refuted.ts';
 import { type Slot, Slots } from '../safety/slots.ts';
 import { vetoOf } from '../safety/vetoes.ts';
 import { scopeCountsOf } from './actionable.ts';
 import { type Judgement, judge, type Objection, type Remembered } from './judge.ts';
+import { withRefutedBlame } from './refuted-blame.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
@@ -63,6 +65,8 @@ export interface ClusterReading {
   holds: ClusterHolds;
   /** Why nodes are on their way out, by instance id. */
   leaving: LeavingReasons;
+  /** What bad replacements proved; `detection` takes it into account. */
+  refutations: Refutation[];
   /** Epoch ms at which all of it was judged. */
   now: number;
 }
@@ -78,21 +82,23 @@ export async function readCluster(
 ): Promise<ClusterReading> {
   const loaded = await ports.config();
   const { config } = loaded;
-  const [facts, records, slots, breakers, holds, leaving] = await Promise.all([
+  const [facts, records, slots, breakers, holds, leaving, refutations] = await Promise.all([
     readFactsWithEvents(reader, cluster, ports.clock),
     new GapRecordStore(ports.table).load(cluster),
     new Slots(ports.table, ports.clock, config.breaker, ports).list(cluster),
     loadBreakerStates(ports.table, cluster),
     new Holds(ports.table, ports.clock).list(cluster),
     new LeavingStore(ports.table, ports.clock).load(),
+    new Refutations(ports.table).list(cluster),
   ]);
   const now = ports.clock.now();
-  const detection = detect(
+  const detected = detect(
     facts,
     detectionPolicyOf(config, { allDaemonSets: false }),
     now,
     new Map(records.map((record) => [pairKey(record.nodeUid, record.daemonSet), record])),
   );
+  const detection = withRefutedBlame(detected, refutations);
   return {
     loaded,
     config,
@@ -105,6 +111,7 @@ export async function readCluster(
     breakers,
     holds,
     leaving,
+    refutations,
     now,
   };
 }
@@ -146,7 +153,8 @@ export async function readSituation(
     cluster: reading.cluster,
     gaps: detection.gaps,
     unknown: detection.unknown,
-    veto: vetoIn(facts, node, claim, ports.installation, node && leavingReason(leaving, node)),
+    doubt: doubtIn(facts, node),
+    veto: vetoIn(node, claim, ports.installation, node && leavingReason(leaving, node)),
     hold: holds.holdOf(place.pool),
     breaker: breakerOn(scopes, breakers, now, config.breaker.coolDown * 1000),
     ...(remembered === undefined ? {} : { remembered }),
@@ -166,17 +174,20 @@ function claimIn(facts: ClusterFacts, node: Node | undefined): ClaimMatch {
 }
 
 /** A pool label says that Karpenter owns the node, so its claim must be readable to know more. */
+function doubtIn(facts: ClusterFacts, node: Node | undefined): Objection | undefined {
+  const isKarpenters = node?.metadata.labels?.['karpenter.sh/nodepool'] !== undefined;
+  return facts.nodeClaims.ok || !isKarpenters
+    ? undefined
+    : { code: 'claims-unreadable', message: facts.nodeClaims.reason };
+}
+
 function vetoIn(
-  facts: ClusterFacts,
   node: Node | undefined,
   claim: ClaimMatch,
   installation: string,
   leaving: string | undefined,
 ): Objection | undefined {
   if (node === undefined) return undefined;
-  if (!facts.nodeClaims.ok && node.metadata.labels?.['karpenter.sh/nodepool'] !== undefined) {
-    return { code: 'claims-unreadable', message: facts.nodeClaims.reason };
-  }
   if (claim.kind === 'inconsistent') return { code: 'claim-mismatch', message: claim.message };
   const found = claim.kind === 'found' ? claim.claim : undefined;
   return vetoOf(node, found, {

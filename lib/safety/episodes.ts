@@ -166,6 +166,21 @@ export class Episodes {
     });
   }
 
+  /**
+   * Whether this attempt may still work: none that was taken later, and none that was given up. An
+   * attempt of which nothing is known was started by hand, and may.
+   */
+  async isCurrent(input: AttemptInput): Promise<boolean> {
+    const episode = await this.get(input.cluster, input.nodeUid);
+    if (episode === undefined) return true;
+    return (
+      episode.state === 'open' &&
+      episode.attemptState === 'running' &&
+      episode.episode === input.episode &&
+      episode.attempt === input.attempt
+    );
+  }
+
   /** The last episode of a node, open or closed. */
   async get(cluster: string, nodeUid: string): Promise<Episode | undefined> {
     const item = await this.#table.get(episodeKey(cluster, nodeUid));

@@ -118,9 +118,81 @@ describe('judge', () => {
       });
     });
 
-    it('does not extend to a DaemonSet that the attempt is not about', () => {
+    it('makes no fault of a DaemonSet that the attempt is not about', () => {
       const other = { ...hidden, daemonSet: 'logging/fluent-bit' };
-      expect(judge(judgeFactsOf({ gaps: [other], remembered, tainted: true })).kind).toBe('refuse');
+      expect(judge(judgeFactsOf({ gaps: [other], remembered, tainted: true }))).toMatchObject({
+        kind: 'healthy',
+      });
+      expect(judge(judgeFactsOf({ gaps: [other], tainted: true }))).toMatchObject({
+        kind: 'refuse',
+        code: 'hands-off',
+      });
     });
+
+    it.each([
+      ['daemonset', {}],
+      ['cluster', {}],
+      ['zone', { zone: 'eu-west-1a' }],
+    ] as const)('follows the blame to the %s when other nodes show it', (blame, place) => {
+      const gaps = [
+        { ...hidden, ...place },
+        gapOf({ node: 'n2', nodeUid: 'uid-n2', blame, ...place }),
+      ];
+      expect(judge(judgeFactsOf({ gaps, remembered, tainted: true }))).toMatchObject({
+        kind: 'refuse',
+        code: `blame-${blame}`,
+      });
+    });
+
+    it('keeps to its own blame when another zone fails', () => {
+      const other = gapOf({ node: 'n2', nodeUid: 'uid-n2', blame: 'zone', zone: 'eu-west-1b' });
+      const gaps = [{ ...hidden, zone: 'eu-west-1a' }, other];
+      expect(judge(judgeFactsOf({ gaps, remembered, tainted: true })).kind).toBe('act');
+    });
+  });
+
+  describe('once the DaemonSets of the attempt are Ready again', () => {
+    const remembered = { daemonSets: ['kube-system/aws-node'], cause: 'sandbox' as const };
+    const elsewhere = gapOf({ daemonSet: 'logging/fluent-bit', ceiling: 'alert' });
+
+    it('calls the node healthy whatever else it lacks that no node action cures', () => {
+      expect(judge(judgeFactsOf({ gaps: [elsewhere], remembered })).kind).toBe('healthy');
+    });
+
+    it('goes on for another DaemonSet with a fault of the node', () => {
+      const other = { ...elsewhere, ceiling: 'replace' as const };
+      expect(judge(judgeFactsOf({ gaps: [other], remembered })).kind).toBe('act');
+    });
+
+    it('does not call it healthy while something of it is unknown', () => {
+      const unknown = [{ node: 'n1', reason: 'heartbeat-stale', message: 'silent' }];
+      expect(judge(judgeFactsOf({ gaps: [elsewhere], unknown, remembered }))).toMatchObject({
+        kind: 'wait',
+        doubt: true,
+      });
+    });
+  });
+
+  describe('when a read that it needs has failed', () => {
+    const doubt = { code: 'claims-unreadable', message: 'may not be read' };
+
+    it('does nothing: neither act nor release', () => {
+      for (const gaps of [[], [gapOf()], [gapOf({ blame: 'daemonset' })]]) {
+        expect(judge(judgeFactsOf({ gaps, doubt }))).toEqual({
+          kind: 'wait',
+          ...doubt,
+          doubt: true,
+        });
+      }
+    });
+
+    it('still heeds a veto', () => {
+      expect(judge(judgeFactsOf({ doubt, veto: objection }))).toMatchObject({ kind: 'refuse' });
+    });
+  });
+
+  it('names the scope whose breaker refuses', () => {
+    const scope = { kind: 'pool' as const, name: 'general' };
+    expect(judge(judgeFactsOf({ breaker: { ...objection, scope } }))).toMatchObject({ scope });
   });
 });

@@ -29,6 +29,7 @@ const drained = {
   next: 'recheck',
   code: 'drained',
   message: '',
+  firstAt: t0 + 11 * minute,
   startedAt: t0 + 11 * minute,
   drainedAt: t0 + 12 * minute,
   passes: 3,
@@ -43,8 +44,8 @@ describe('decideRecovery', () => {
   const crash = actOn(gapOf({ cause: 'crash-loop' }));
   const noRoom = actOn(gapOf({ cause: 'unschedulable-resources' }));
   const healthy: Judgement = { kind: 'healthy', message: 'all Ready' };
-  const waiting: Judgement = { kind: 'wait', code: 'young', message: 'young', gaps: [] };
-  const refused: Judgement = { kind: 'refuse', code: 'paused', message: 'paused', gaps: [] };
+  const waiting: Judgement = { kind: 'wait', code: 'young', message: 'young', doubt: false };
+  const refused: Judgement = { kind: 'refuse', code: 'paused', message: 'paused' };
 
   const table: [string, RecoveryFacts, number, string, string][] = [
     ['waits in hold-down', factsOf(sandbox), 9, 'wait', 'hold-down'],

@@ -68,6 +68,7 @@ export function judgeFactsOf(overrides: Partial<JudgeFacts> = {}): JudgeFacts {
     },
     gaps: [gapOf()],
     unknown: [],
+    doubt: undefined,
     veto: undefined,
     hold: undefined,
     breaker: undefined,

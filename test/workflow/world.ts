@@ -14,7 +14,7 @@ import { isolationAnnotation } from '../../lib/safety/ownership.ts';
 import { type ClusterOptions, SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { Embedded } from '../../local/embedded.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
-import { loadDefinition } from '../../local/workflow/definition.ts';
+import { type AslDefinition, loadDefinition } from '../../local/workflow/definition.ts';
 import {
   LocalWorkflow,
   type TaskHandler,
@@ -130,7 +130,7 @@ export class World {
     const { execution, state: input } = this.inputOf(state);
     const definition = await loadDefinition();
     const machine = new LocalWorkflow({
-      definition: { ...definition, StartAt: state },
+      definition: startingAt(definition, state),
       handlers: Object.fromEntries(
         [...this.#handlers].map(([name, handler]) => [
           name,
@@ -268,6 +268,16 @@ export class World {
       'nodegap.yaml',
     );
   }
+}
+
+/** The machine begun at a state; the interpreter wants every state to be reachable. */
+function startingAt(definition: AslDefinition, state: string): AslDefinition {
+  const redrive = {
+    Type: 'Choice',
+    Choices: [{ Variable: '$.cluster', StringEquals: '', Next: definition.StartAt }],
+    Default: state,
+  };
+  return { ...definition, StartAt: 'Redrive', States: { ...definition.States, Redrive: redrive } };
 }
 
 /** A pool of `nodes` with a required CNI DaemonSet and a workload under a budget, all settled. */
