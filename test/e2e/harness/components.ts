@@ -83,7 +83,11 @@ export function apiserver(ports: Ports, files: Files): Command {
   };
 }
 
-export function controllerManager(ports: Ports, files: Files): Command {
+export function controllerManager(
+  ports: Ports,
+  files: Files,
+  flags: readonly string[] = [],
+): Command {
   return {
     name: 'kube-controller-manager',
     path: programPath('kube-controller-manager'),
@@ -98,6 +102,8 @@ export function controllerManager(ports: Ports, files: Files): Command {
       `--node-monitor-grace-period=${NODE_GRACE_SECONDS}s`,
       '--kube-api-qps=200',
       '--kube-api-burst=400',
+      // Of a flag that is given twice, the last one counts.
+      ...flags,
     ],
   };
 }

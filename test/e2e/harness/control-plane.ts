@@ -20,6 +20,8 @@ import { waitFor } from './wait.ts';
 export interface ControlPlaneOptions {
   /** Also Karpenter with its kwok cloud provider. */
   karpenter?: boolean;
+  /** Further flags of kube-controller-manager; they win over the harness's own. */
+  controllerManagerFlags?: string[];
   /** Keeps the folder with logs and data after `stop()`. */
   keep?: boolean;
   /** Is told what takes time; standard error if not given. */
@@ -140,7 +142,7 @@ async function start(
 
   const { controllerManager, scheduler, kwok, karpenter } = components;
   await Promise.all([
-    launch(controllerManager(ports, files), () => {
+    launch(controllerManager(ports, files, options.controllerManagerFlags), () => {
       return isHealthy(`https://127.0.0.1:${ports.controllerManager}/healthz`, 'any');
     }),
     launch(scheduler(ports, files), () => {
