@@ -21,6 +21,10 @@ export function makeHandler(ports: Pick<Ports, 'clients' | 'installation' | 'log
         const message = `${slot.execution} works on the node and alone may undo its isolation`;
         return { code: 'other-execution', message };
       }
+      if (slot === undefined && state.slot?.next === 'acquired') {
+        const message = 'this execution has lost its slot: the next scan takes the node up';
+        return { code: 'left-alone', message };
+      }
       if (slot?.committedAt !== undefined) {
         return { code: 'left-alone', message: 'its replacement is committed: it is only verified' };
       }

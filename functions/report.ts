@@ -1,6 +1,7 @@
 import type { Config } from '../lib/config/model.ts';
 import type { Notice } from '../lib/ports.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
+import { FaultStore } from '../lib/remediation/fault-store.ts';
 import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
@@ -36,15 +37,18 @@ export function makeHandler(ports: ReportPorts) {
       nextAttemptAt: outcome.nextAttempt,
       ...(scope === undefined ? {} : { scope }),
     });
-    if (kept !== 'superseded') {
+    const isCurrent = kept !== 'superseded';
+    if (isCurrent) {
       if (outcome.closesEpisode) await episodes.close(cluster, nodeUid);
       await new DrainStore(ports.table, ports.clock).clear(cluster, nodeUid);
       if (outcome.node === 'replaced') {
         await new ReplacementStore(ports.table).clear(cluster, nodeUid);
       }
+      if (outcome.node !== 'isolated') await new FaultStore(ports.table).clear(cluster, nodeUid);
     }
     const alerts = new Alerts(ports.table, ports.clock);
-    await alerts.tellOnce(cluster, [`report#${execution}#${code}`], async () => {
+    const news = isCurrent ? [`report#${execution}#${code}`] : [];
+    await alerts.tellOnce(cluster, news, async () => {
       await tellOnNode(ports, config, state, execution, outcome);
       if (outcome.voice === 'alert' || (outcome.voice === 'notify' && !isRepeated)) {
         await ports.notifier.notify(noticeOf(state, execution, outcome));

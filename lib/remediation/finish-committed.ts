@@ -20,7 +20,7 @@ export async function finishCommitted(
   reading: ClusterReading,
   slot: Slot,
 ): Promise<Finished> {
-  const { cluster, nodeUid, execution, canaryFor: daemonSet } = slot;
+  const { cluster, nodeUid, execution } = slot;
   const { now } = reading;
   const store = new ReplacementStore(table);
   const before = await store.load(cluster, nodeUid);
@@ -43,8 +43,9 @@ export async function finishCommitted(
   }
   await keepVerdict(table, { cluster, execution, before, now }, verdict);
   const settled = async (outcome: CanaryOutcome) => {
-    if (daemonSet === undefined) return;
-    await settleCanary(table, { cluster, daemonSet, nodeUid }, outcome, now);
+    for (const daemonSet of before.daemonSets) {
+      await settleCanary(table, { cluster, daemonSet, nodeUid }, outcome, now);
+    }
   };
   switch (verdict.kind) {
     case 'replaced':

@@ -2,6 +2,7 @@ import type { ClusterConfig } from '../config/model.ts';
 import type { Gap, UnknownEntry } from '../gap/model.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { Scope } from '../safety/scope.ts';
+import type { Fault } from './fault-store.ts';
 import { type Ladder, ladderOf } from './ladder.ts';
 import { standingOf } from './standing.ts';
 
@@ -43,12 +44,6 @@ export interface Objection {
   scope?: Scope;
 }
 
-/** What an attempt knew of the fault when it began, needed once nodegap's own taint hides it. */
-export interface Remembered {
-  daemonSets: string[];
-  cause: Gap['cause'];
-}
-
 export interface JudgeFacts {
   nodeName: string;
   nodeUid: string;
@@ -66,8 +61,9 @@ export interface JudgeFacts {
   hold: Objection | undefined;
   /** Only the breaker of the scopes of this node. */
   breaker: Objection | undefined;
-  remembered?: Remembered;
-  /** The node bears nodegap's own NoSchedule taint, put there by this attempt. */
+  /** What the node was isolated for, needed once nodegap's own taint hides it. */
+  remembered?: Fault;
+  /** The node bears nodegap's own NoSchedule taint, and its mark says so. */
   tainted: boolean;
 }
 

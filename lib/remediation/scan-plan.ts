@@ -52,13 +52,20 @@ export function planScan(input: {
     if (verdict.kind !== 'actionable' || inWork.has(nodeUid)) continue;
     attempts.set(nodeUid, { node, nodeUid, why: 'gap' });
   }
-  return { attempts: [...attempts.values()], alerts: alertsOf(cluster, verdicts) };
+  // A node in work or isolated has its own reports, and our taint may be what keeps its pods out.
+  const reported = new Set([...inWork, ...nodes.flatMap(isolatedUid(installation))]);
+  const others = verdicts.filter(({ gap }) => !reported.has(gap.nodeUid));
+  return { attempts: [...attempts.values()], alerts: alertsOf(cluster, others) };
 }
 
 /** Our mark, or our taint without any mark: the key is nodegap's alone. */
 function bearsOurs(node: Node, installation: string): boolean {
   const mark = readMark(node, installation).kind;
   return mark === 'ours' || (mark === 'none' && node.spec.taints?.some(isIsolationTaint) === true);
+}
+
+function isolatedUid(installation: string): (node: Node) => string[] {
+  return (node) => (bearsOurs(node, installation) ? [node.metadata.uid] : []);
 }
 
 function alertsOf(cluster: string, verdicts: readonly GapVerdict[]): GapAlert[] {

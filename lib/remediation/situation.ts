@@ -35,7 +35,8 @@ import { type Refutation, Refutations } from '../safety/refuted.ts';
 import { type Slot, Slots } from '../safety/slots.ts';
 import { vetoOf } from '../safety/vetoes.ts';
 import { scopeCountsOf } from './actionable.ts';
-import { type Judgement, judge, type Objection, type Remembered } from './judge.ts';
+import { type Fault, FaultStore } from './fault-store.ts';
+import { type Judgement, judge, type Objection } from './judge.ts';
 import { withRefutedBlame } from './refuted-blame.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
 import type { WorkflowState } from './workflow-state.ts';
@@ -144,7 +145,8 @@ export async function readSituation(
   const claim = claimIn(facts, node);
   const mark: MarkReading =
     node === undefined ? { kind: 'none' } : readMark(node, ports.installation);
-  const remembered = rememberedOf(state);
+  const tainted = mark.kind === 'ours' && mark.mark.tainted;
+  const remembered = await rememberedOf(ports.table, state, tainted);
   const scopes = countsFor(reading.counts, place);
   const judgement = judge({
     nodeName: state.node,
@@ -158,7 +160,7 @@ export async function readSituation(
     hold: holds.holdOf(place.pool),
     breaker: breakerOn(scopes, breakers, now, config.breaker.coolDown * 1000),
     ...(remembered === undefined ? {} : { remembered }),
-    tainted: mark.kind === 'ours' && mark.mark.tainted,
+    tainted,
   });
   return { ...reading, node, claim, mark, place, judgement };
 }
@@ -206,9 +208,16 @@ function breakerOn(
   return verdict.kind === 'open' ? verdict : undefined;
 }
 
-function rememberedOf(state: WorkflowState): Remembered | undefined {
-  const { confirm } = state;
-  if (confirm === undefined) return undefined;
-  const cause = causes.find((known): known is Cause => known === confirm.cause);
-  return cause === undefined ? undefined : { daemonSets: confirm.daemonSets.split(','), cause };
+/** By this execution, or else by an earlier one that isolated the node. */
+async function rememberedOf(
+  table: StateTable,
+  state: WorkflowState,
+  isTainted: boolean,
+): Promise<Fault | undefined> {
+  const { confirm, cluster, nodeUid } = state;
+  const cause = causes.find((known): known is Cause => known === confirm?.cause);
+  if (confirm !== undefined && cause !== undefined) {
+    return { daemonSets: confirm.daemonSets.split(','), cause };
+  }
+  return isTainted ? new FaultStore(table).load(cluster, nodeUid) : undefined;
 }

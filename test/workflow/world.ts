@@ -63,7 +63,10 @@ export class World {
   async start(): Promise<this> {
     this.cluster.settle();
     const transport = await this.#connect();
-    const plain = { ...createReader(transport), ...createWriter(transport, this.clock) };
+    const plain = {
+      ...createReader(transport, { sleep: (ms) => this.clock.sleep(ms) }),
+      ...createWriter(transport, this.clock),
+    };
     const client = this.#options.wrap?.(plain) ?? plain;
     let id = 0;
     const log = (level: string) => (message: string, fields: Record<string, unknown>) =>
