@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { shouldRun } from '../../lib/gap/eligibility.ts';
-import type { Node, PodSpec } from '../../lib/kubernetes/objects.ts';
+import type { Node, NodeSelectorTerm, PodSpec } from '../../lib/kubernetes/objects.ts';
 import { daemonSet, node } from './build.ts';
 import {
   malformedTermArbitrary,
@@ -127,13 +127,22 @@ test('terms are alternatives: together they match where one of them does', () =>
   });
 });
 
-test('a malformed term matches nothing, and spoils no other term', () => {
+test('an empty or malformed term matches nothing, and spoils no other term', () => {
+  const empty = fc.constantFrom<NodeSelectorTerm>(
+    {},
+    { matchExpressions: [] },
+    { matchFields: [] },
+  );
+  const useless = fc.oneof(
+    { weight: 9, arbitrary: malformedTermArbitrary(names) },
+    { weight: 1, arbitrary: empty },
+  );
   const terms = fc.array(termArbitrary(names), { maxLength: 3 });
-  holds([someNode, terms, malformedTermArbitrary(names)], (onNode, good, malformed) => {
-    expect(verdict(onNode, requiring([malformed]))).toEqual({ run: false, cont: false });
+  holds([someNode, terms, useless], (onNode, good, bad) => {
+    expect(verdict(onNode, requiring([bad]))).toEqual({ run: false, cont: false });
     const without = verdict(onNode, requiring(good));
-    expect(verdict(onNode, requiring([malformed, ...good]))).toEqual(without);
-    expect(verdict(onNode, requiring([...good, malformed]))).toEqual(without);
+    expect(verdict(onNode, requiring([bad, ...good]))).toEqual(without);
+    expect(verdict(onNode, requiring([...good, bad]))).toEqual(without);
   });
 });
 
