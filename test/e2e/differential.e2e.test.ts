@@ -2,8 +2,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { shouldRun } from '../../lib/gap/eligibility.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import {
-  type Comparison,
-  compare,
   createDaemonSets,
   differentialFlags,
   generateNodes,
@@ -12,8 +10,9 @@ import {
   settle,
   writeNodes,
 } from './support/differential.ts';
+import { type Comparison, compare } from './support/differential-comparison.ts';
 
-// Other seeds and sizes: NODEGAP_SEED=7 npm run test:e2e -- differential
+// Another seed: NODEGAP_SEED=7 npm run test:e2e -- differential
 const seed = Number(process.env.NODEGAP_SEED ?? 20261130);
 const rounds = generateNodes(seed, 60, 3);
 const firstRound = rounds[0] ?? new Map();
@@ -58,7 +57,7 @@ test.each(rounds.map((nodes, round) => ({ nodes, round: round + 1 })))(
     expect(compared.pairs).toBeGreaterThanOrEqual(4_800);
     expect(compared.run).toBeGreaterThan(compared.pairs / 20);
     if (round > 1) {
-      expect(compared.kept).toBeGreaterThan(50);
+      expect(compared.kept).toBeGreaterThan(20);
       expect(compared.removed).toBeGreaterThan(50);
     }
   },
