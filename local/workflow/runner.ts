@@ -46,13 +46,13 @@ export interface LocalWorkflowOptions {
 
 export class LocalWorkflow implements Workflow {
   readonly #options: LocalWorkflowOptions;
-  readonly #machine: AslDefinition;
+  readonly #machine: StateMachine;
   readonly #executions = new Map<string, Execution>();
   readonly #waiting = new Map<string, (output: Record<string, unknown>) => void>();
 
   constructor(options: LocalWorkflowOptions) {
     this.#options = options;
-    this.#machine = localise(options.definition);
+    this.#machine = machineOf(options.definition);
   }
 
   async start(cluster: string, name: string, input: AttemptInput): Promise<'started' | 'exists'> {
@@ -93,10 +93,7 @@ export class LocalWorkflow implements Workflow {
 
   #run(arn: string, input: AttemptInput): Execution {
     const stop = new AbortController();
-    const machine = new StateMachine(this.#machine as unknown as StateMachineDefinition, {
-      validationOptions: { checkPaths: true, checkArn: false },
-    });
-    const run = machine.run(
+    const run = this.#machine.run(
       { ...input },
       {
         context: { Execution: { Id: arn } },
@@ -221,6 +218,19 @@ export class LocalWorkflow implements Workflow {
     ]);
     return Object.fromEntries(entries);
   }
+}
+
+/** Each definition is checked once: that takes longer than most executions. */
+const machines = new WeakMap<AslDefinition, StateMachine>();
+
+function machineOf(definition: AslDefinition): StateMachine {
+  const known = machines.get(definition);
+  if (known !== undefined) return known;
+  const machine = new StateMachine(localise(definition) as unknown as StateMachineDefinition, {
+    validationOptions: { checkPaths: true, checkArn: false },
+  });
+  machines.set(definition, machine);
+  return machine;
 }
 
 interface TokenInput extends Record<string, unknown> {

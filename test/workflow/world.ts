@@ -24,6 +24,8 @@ import { DiscreteClock } from './clock.ts';
 
 export const minute = 60_000;
 
+const shipped = await loadDefinition();
+
 export interface WorldOptions {
   /** Lines of nodegap.yaml after the cluster, for example `approvals: { policy: always }`. */
   yaml?: string;
@@ -78,7 +80,7 @@ export class World {
       get config() {
         return current();
       },
-      definition: await loadDefinition(),
+      definition: shipped,
       table: this.table,
       clients: { connect: async () => client },
       random: () => 0.5,
@@ -129,11 +131,12 @@ export class World {
   }
 
   /** Runs an execution again from a state on, as a redrive does: same ARN, same input. */
-  async redrive(state: string): Promise<void> {
-    const { execution, state: input } = this.inputOf(state);
-    const definition = await loadDefinition();
+  async redrive(
+    state: string,
+    { execution, state: input }: ReturnType<World['inputOf']>,
+  ): Promise<void> {
     const machine = new LocalWorkflow({
-      definition: startingAt(definition, state),
+      definition: startingAt(shipped, state),
       handlers: Object.fromEntries(
         [...this.#handlers].map(([name, handler]) => [
           name,
@@ -169,6 +172,9 @@ export class World {
   }
 
   async stop(): Promise<void> {
+    for (const execution of new Set(this.events.map((event) => event.execution))) {
+      this.nodegap.workflow.abort(execution);
+    }
     this.#stop.abort();
     await this.#scanning;
     await this.#close();
