@@ -29,10 +29,11 @@ const howTo = 'kubectl get nodes,ds,pods,events,pdb -A -o json > dump.json';
 /**
  * Sorts a v1 List into facts and PodDisruptionBudgets. Kinds that nodegap does not read are passed
  * over. Events or NodeClaims of which there is none count as not read, since kubectl leaves no
- * trace of what it was asked for. `readAt` is the newest heartbeat or event of the dump, the best
+ * trace of what it was asked for. An object that several pieces hold counts once. `readAt` is the newest heartbeat or event of the dump, the best
  * that it tells of its own age; `cluster` is `dump`.
  * @throws UsageError when it is no List, an item has no kind or is no such object, or there are no
  * Nodes, DaemonSets or Pods at all: then a gap could not be told from a kind that was not asked for.
+ * Also when two nodes have one name: pods name their node by it.
  */
 export function readDump(list: unknown): Dump {
   const items = itemsOf(list);
@@ -53,10 +54,12 @@ export function readDump(list: unknown): Dump {
     'policy/v1 PodDisruptionBudget': (item) =>
       sorted.podDisruptionBudgets.push(projectPodDisruptionBudget(item)),
   };
-  items.forEach((item, index) => {
-    const { kind, apiVersion } = headOf(item, index);
+  const heads = items.map(headOf);
+  const superseded = supersededItems(items, heads);
+  heads.forEach(({ kind, apiVersion }, index) => {
+    if (superseded.has(index)) return;
     try {
-      readers[`${apiVersion} ${kind}`]?.(item);
+      readers[`${apiVersion} ${kind}`]?.(items[index]);
     } catch (cause) {
       throw new UsageError(`items[${index}] is no usable ${kind}: ${messageOf(cause)}`, {
         cause,
@@ -65,6 +68,7 @@ export function readDump(list: unknown): Dump {
     }
   });
   const { nodes, daemonSets, pods, events, nodeClaims, podDisruptionBudgets } = sorted;
+  refuseTwins(nodes);
   const missing = [
     ...(nodes.length === 0 ? ['nodes'] : []),
     ...(daemonSets.length === 0 ? ['daemonsets'] : []),
@@ -107,7 +111,12 @@ function itemsOf(list: unknown): unknown[] {
   throw new UsageError(`the dump is ${what}, not a List with items`, { hint: howTo });
 }
 
-function headOf(item: unknown, index: number): { kind: string; apiVersion: string } {
+interface Head {
+  kind: string;
+  apiVersion: string;
+}
+
+function headOf(item: unknown, index: number): Head {
   if (!isObject(item) || typeof item.kind !== 'string' || item.kind === '') {
     throw new UsageError(`items[${index}] has no kind`, { hint: howTo });
   }
@@ -115,6 +124,56 @@ function headOf(item: unknown, index: number): { kind: string; apiVersion: strin
     throw new UsageError(`items[${index}] (${item.kind}) has no apiVersion`, { hint: howTo });
   }
   return { kind: item.kind, apiVersion: item.apiVersion };
+}
+
+/** Indexes of items of which there is another state: the newer one counts, else the later one. */
+function supersededItems(items: unknown[], heads: Head[]): Set<number> {
+  const latest = new Map<string, number>();
+  const superseded = new Set<number>();
+  heads.forEach(({ apiVersion, kind }, index) => {
+    const { uid } = metadataOf(items[index]);
+    if (typeof uid !== 'string') return;
+    const key = `${apiVersion} ${kind} ${uid}`;
+    const before = latest.get(key);
+    if (before !== undefined && isOlder(items[index], items[before])) {
+      superseded.add(index);
+      return;
+    }
+    if (before !== undefined) superseded.add(before);
+    latest.set(key, index);
+  });
+  return superseded;
+}
+
+/** By resourceVersion, which orders the states of one object where it is a number. */
+function isOlder(item: unknown, other: unknown): boolean {
+  const [own, others] = [versionOf(item), versionOf(other)];
+  return own !== undefined && others !== undefined && own < others;
+}
+
+function versionOf(item: unknown): bigint | undefined {
+  const { resourceVersion } = metadataOf(item);
+  const isNumber = typeof resourceVersion === 'string' && /^\d+$/.test(resourceVersion);
+  return isNumber ? BigInt(resourceVersion) : undefined;
+}
+
+function metadataOf(item: unknown): RawObject {
+  return isObject(item) && isObject(item.metadata) ? item.metadata : {};
+}
+
+/** @throws UsageError for two nodes of one name: then it is not known whose the pods are. */
+function refuseTwins(nodes: Node[]): void {
+  const uids = new Map<string, string>();
+  for (const { metadata } of nodes) {
+    const other = uids.get(metadata.name);
+    if (other !== undefined) {
+      throw new UsageError(
+        `the dump holds two nodes named ${metadata.name} (uids ${other} and ${metadata.uid}): its pieces are of different clusters or times`,
+        { hint: `dump one cluster at one time: ${howTo}` },
+      );
+    }
+    uids.set(metadata.name, metadata.uid);
+  }
 }
 
 function optional<T>(items: T[], what: string): OptionalRead<T> {

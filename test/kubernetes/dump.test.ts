@@ -82,6 +82,27 @@ describe('readDump', () => {
     expect(read).toThrow(message);
   });
 
+  it('counts an object once that several pieces hold, in its newest state', () => {
+    const state = (phase: string, resourceVersion?: string) =>
+      object('Pod', 'v1', {
+        metadata: { name: 'pod', uid: 'u', ...(resourceVersion ? { resourceVersion } : {}) },
+        status: { phase },
+      });
+    const phasesOf = (...pods: unknown[]) =>
+      factsFromList(list(node, node, daemonSet, ...pods)).pods.map(({ status }) => status.phase);
+    expect(phasesOf(state('Pending', '9'), state('Running', '10'))).toEqual(['Running']);
+    expect(phasesOf(state('Running', '10'), state('Pending', '9'))).toEqual(['Running']);
+    expect(phasesOf(state('Pending'), state('Running'))).toEqual(['Running']);
+    expect(factsFromList(list(...needed, ...needed)).nodes).toHaveLength(1);
+  });
+
+  it('refuses two nodes of one name: whose the pods are is not known', () => {
+    const twin = object('Node', 'v1', { metadata: { name: 'node', uid: 'another' } });
+    expect(() => readDump(list(...needed, twin))).toThrow(
+      'the dump holds two nodes named node (uids uid-Node and another): its pieces are of different clusters or times',
+    );
+  });
+
   it('refuses an object without name or uid by its place, and says what to do', () => {
     const nameless = { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'x' } };
     expect(() => readDump(list(node, nameless))).toThrow(/^items\[1\] is no usable Pod: /);
