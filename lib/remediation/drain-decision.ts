@@ -74,7 +74,11 @@ export function decideDrain(
         return result(asks ? 'blocked' : 'stay-isolated', 'drain-blocked', message, { remaining });
       }
       const paced = { waitedMs: now - startedAt, endsInMs: end - now };
-      return result('draining', 'draining', `${count(remaining, 'pod')} still to leave`, {
+      const message =
+        blockers.length === 0
+          ? `${count(remaining, 'pod')} still to leave`
+          : blockedMessage(remaining, blockers);
+      return result('draining', 'draining', message, {
         remaining,
         waitSeconds: secondsToNextLook({ ...paced, pollSeconds: progress.nextPollSeconds }),
       });
