@@ -34,10 +34,12 @@ export function processIo(): Io {
     readStdin: () => text(process.stdin),
     // Loaded when needed: a dump needs no Kubernetes client, which takes a while to load.
     async connect(options) {
+      demandNode('talks to a cluster');
       const { connectFromKubeconfig } = await import('../lib/kubernetes/kubeconfig.ts');
       return connectFromKubeconfig(options);
     },
     async approvals(options) {
+      demandNode('talks to AWS');
       const { ApprovalClient } = await import('../lib/aws/approval-client.ts');
       return new ApprovalClient(options);
     },
@@ -66,4 +68,20 @@ function reasonOf(error: unknown): string {
   if (code === 'EISDIR') return 'it is a directory';
   if (code === 'EACCES') return 'permission denied';
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The oldest Node that the clients of Kubernetes and AWS run on (`engines` in package.json). */
+const needed = { major: 22, minor: 19 };
+
+/**
+ * Dumps are read on older versions too, but the clients fail there with words that help nobody.
+ * @throws UsageError on a Node that is too old.
+ */
+function demandNode(what: string): void {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > needed.major || (major === needed.major && minor >= needed.minor)) return;
+  throw new UsageError(
+    `nodegap ${what} on Node ${needed.major}.${needed.minor} or newer, and this is ${process.versions.node}`,
+    { hint: 'put a newer Node first on PATH; a dump can be read as it is, with --file' },
+  );
 }

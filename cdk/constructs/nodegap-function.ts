@@ -4,7 +4,7 @@ import type { ISecurityGroup, ISubnet, IVpc } from 'aws-cdk-lib/aws-ec2';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
 import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, type IFunction, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { publicNetwork } from '../installations.ts';
@@ -20,6 +20,8 @@ export const bundling = {
   banner: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
   mainFields: ['module', 'main'],
   minify: true,
+  // The sizes of all bundles are no news, and esbuild marks them with a warning sign.
+  logLevel: LogLevel.WARNING,
 };
 
 /** Logs are kept as long as Step Functions keeps the history of an execution. */
