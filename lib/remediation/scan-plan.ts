@@ -94,7 +94,11 @@ function alertNotice(cluster: string, code: string, message: string, gaps: Gap[]
   return {
     kind: 'alert',
     cluster,
-    subject: `nodegap: ${daemonSet} is missing on ${count} in ${cluster}: ${code}`.slice(0, 100),
+    subject:
+      `nodegap: ${daemonSet} not Ready on ${count} in ${cluster}: ${first?.cause ?? ''}, ${code}`.slice(
+        0,
+        100,
+      ),
     body: [
       `${daemonSet}: ${first?.cause ?? ''} on ${names.join(', ')}${more}.`,
       message,

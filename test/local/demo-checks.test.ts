@@ -301,7 +301,7 @@ const untouchedTable: Spoilt[] = [
 ];
 
 describe('the checks of scenario B', () => {
-  const alert = (subject = 'nodegap: kube-system/kube-proxy is missing on 12 nodes') => ({
+  const alert = (subject = 'nodegap: kube-system/kube-proxy not Ready on 12 nodes') => ({
     at: noon + 7 * minute,
     notice: { kind: 'alert' as const, cluster: 'c', subject, body: '' },
   });
@@ -311,7 +311,7 @@ describe('the checks of scenario B', () => {
   it('all hold when it ended as it should', () => {
     expect(run(good())).toEqual([]);
     expect(judgeBadImage('kube-system/kube-proxy', 12, good()).happened[0]).toContain(
-      'kube-system/kube-proxy is missing on 12 nodes',
+      'kube-system/kube-proxy not Ready on 12 nodes',
     );
   });
 

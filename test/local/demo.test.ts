@@ -51,7 +51,7 @@ describe('the demo', () => {
       /its budget allows no eviction now$/m,
       /took its place with every required DaemonSet Ready$/m,
       /people are told: breaker opened in media: pool render \(3 of 10 nodes unhealthy/,
-      /people are told: kube-system\/kube-proxy is missing on 12 nodes/,
+      /people are told: kube-system\/kube-proxy not Ready on 12 nodes/,
     ]) {
       expect(out.text).toMatch(wanted);
     }
