@@ -23,8 +23,8 @@ const dumpHelp = `
 A dump is what kubectl prints, in one piece or several:
   kubectl get nodes,ds,pods,events,pdb -A -o json > dump.json
 
-Exit codes: 0 nothing to act on, 2 at least one gap that nodegap would act on (--strict: any
-gap), 1 error.`;
+Exit codes: 0 nothing to act on, 2 at least one gap that nodegap would act on (--strict:
+anything not known to be well: any gap, anything unknown), 1 error.`;
 
 /** `nodegap scan`: the gaps of a cluster, and what nodegap would do about them. */
 export function scanCommand(context: CommandContext): Command {
@@ -36,7 +36,9 @@ export function scanCommand(context: CommandContext): Command {
         .choices(['table', 'wide', 'json', 'yaml'])
         .default('table'),
     )
-    .addOption(new Option('--strict', 'exit 2 on any gap, actionable or not'))
+    .addOption(
+      new Option('--strict', 'exit 2 on any gap, actionable or not, and on anything unknown'),
+    )
     .addHelpText('after', dumpHelp)
     .action(async (options: ScanOptions, self: Command) => {
       await scan(context, options, programName(self));
@@ -81,6 +83,7 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
       );
     }
   }
-  const found = options.strict ? report.summary.gaps : report.summary.actionable;
+  const { gaps, unknown, actionable } = report.summary;
+  const found = options.strict ? gaps + unknown : actionable;
   context.exitCode = found > 0 ? exitCodes.found : exitCodes.ok;
 }

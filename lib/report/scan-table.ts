@@ -124,14 +124,17 @@ function grouped(entries: readonly UnknownEntry[]): UnknownEntry {
 
 function summary(
   verdicts: readonly GapVerdict[],
-  { summary: counts }: ScanReport,
+  { summary: counts, unknown: entries }: ScanReport,
   options: TableOptions,
 ): string {
   const { style, programName } = options;
   const looked = `${plural(counts.nodes, 'node')}, ${plural(counts.eligiblePairs, 'pair')} of node and DaemonSet looked at`;
+  const unknownNodes = countUnknownNodes(entries);
   const unknown = counts.unknown > 0 ? `, ${style.warning(`${counts.unknown} unknown`)}` : '';
   if (counts.gaps === 0 && counts.unknown === 0) return `${style.good('✓')} no gaps (${looked})`;
-  if (counts.gaps === 0) return `${style.warning('?')} no gaps found (${looked}${unknown})`;
+  if (counts.gaps === 0) {
+    return `${style.warning('?')} ${withoutGaps(unknownNodes, counts.nodes)} (${looked}${unknown})`;
+  }
   const nodes = new Set(verdicts.map(({ gap }) => gap.nodeUid)).size;
   const causes = Object.entries(counts.byCause).map(([cause, count]) => `${count} ${cause}`);
   const first = verdicts.find(({ kind }) => kind === 'actionable') ?? verdicts[0];
@@ -140,6 +143,19 @@ function summary(
     actionLine(verdicts, options),
     style.dim(`${programName} explain ${first?.gap.node ?? 'NODE'} says why`),
   ].join('\n');
+}
+
+/** Nodes of which nothing at all can be said, not only of one DaemonSet. */
+function countUnknownNodes(entries: readonly UnknownEntry[]): number {
+  const whole = entries.filter(({ daemonSet }) => daemonSet === undefined);
+  return new Set(whole.flatMap(({ node }) => (node === undefined ? [] : [node]))).size;
+}
+
+/** Never "no gaps" alone: where something is unknown there may be one. */
+function withoutGaps(unknownNodes: number, nodes: number): string {
+  if (unknownNodes === 0) return 'no gaps in what can be told';
+  const silent = `nothing can be said of ${unknownNodes} of ${plural(nodes, 'node')}`;
+  return unknownNodes < nodes ? `no gaps in the rest, ${silent}` : silent;
 }
 
 function actionLine(verdicts: readonly GapVerdict[], { style, parallel }: TableOptions): string {

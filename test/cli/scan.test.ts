@@ -51,6 +51,14 @@ describe('nodegap scan', () => {
     expect((await nodegap([...args, '--strict'])).code).toBe(2);
   });
 
+  it('exits 0 when nothing can be told, and 2 with --strict', async () => {
+    const args = ['scan', '--file', dumpOf('C01'), '--now', '2026-11-30T12:00:00Z'];
+    const plain = await nodegap(args);
+    expect(plain.out).toContain('? nothing can be said of 3 of 3 nodes (');
+    expect(plain.code).toBe(0);
+    expect((await nodegap([...args, '--strict'])).code).toBe(2);
+  });
+
   it.each(readdirSync(fixtures))('finds what %s expects, as JSON', async (fixture) => {
     const expected = JSON.parse(readFileSync(join(fixtures, fixture, 'expect.json'), 'utf8')) as {
       now: string;

@@ -136,7 +136,24 @@ describe('scanTable', () => {
   it('lists what is unknown and counts it', () => {
     const text = tableOf([], {}, [{ node: 'n3', reason: 'heartbeat-stale', message: 'silent' }]);
     expect(text).toMatch(/^NODE +DAEMONSET +UNKNOWN +WHY\nn3 +- +heartbeat-stale +silent\n/);
-    expect(text).toContain('looked at, 1 unknown)');
+    expect(text).toContain(
+      '? no gaps in the rest, nothing can be said of 1 of 3 nodes (3 nodes, 6 pairs of node and DaemonSet looked at, 1 unknown)',
+    );
+  });
+
+  it.each<[string, UnknownEntry[], string]>([
+    [
+      'every node',
+      ['n1', 'n2', 'n3'].map((node) => ({ node, reason: 'heartbeat-stale', message: 'silent' })),
+      '? nothing can be said of 3 of 3 nodes (3 nodes, 6 pairs of node and DaemonSet looked at, 3 unknown)',
+    ],
+    [
+      'a pair',
+      [{ node: 'n1', daemonSet: 'a/b', reason: 'node-initialising', message: 'new' }],
+      '? no gaps in what can be told (3 nodes, 6 pairs of node and DaemonSet looked at, 1 unknown)',
+    ],
+  ])('does not speak of "no gaps" alone when %s is unknown', (_what, unknown, line) => {
+    expect(tableOf([], {}, unknown)).toContain(`\n${line}\n`);
   });
 
   it('keeps every row on one line of a narrow terminal', () => {
