@@ -111,6 +111,11 @@ export class World {
     return this.#embedded;
   }
 
+  /** The configuration in use. */
+  get config(): LoadedConfig {
+    return this.#config;
+  }
+
   /** Publishes another configuration, as `nodegap config push` does. */
   configure(options: Pick<WorldOptions, 'mode' | 'yaml'> & { cluster?: string }): void {
     this.#config = this.#load(options);
