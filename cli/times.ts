@@ -6,6 +6,11 @@ const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2
 export function parseNow(text: string): number {
   const epochMs = isoForm.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(epochMs)) return epochMs;
+  if (!Number.isNaN(Date.parse(`${text}Z`)) && isoForm.test(`${text}Z`)) {
+    throw new UsageError(`--now: "${text}" has no time zone; add Z`, {
+      hint: 'or the offset of the zone, for example +02:00',
+    });
+  }
   throw new UsageError(`--now: "${text}" is not a time`, {
     hint: 'write it as ISO 8601 with a zone, for example 2026-11-29T12:00:00Z',
   });

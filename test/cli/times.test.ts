@@ -12,12 +12,13 @@ describe('parseNow', () => {
     expect(new Date(parseNow(text)).toISOString()).toBe(iso);
   });
 
-  it.each(['', 'now', '2026-11-29T12:00:00', '2026-11-29 12:00', '2026-13-01', '1764417600'])(
-    'refuses "%s"',
-    (text) => {
-      expect(() => parseNow(text)).toThrow(`--now: "${text}" is not a time`);
-    },
-  );
+  it.each(['', 'now', '2026-11-29 12:00', '2026-13-01', '1764417600'])('refuses "%s"', (text) => {
+    expect(() => parseNow(text)).toThrow(`--now: "${text}" is not a time`);
+  });
+
+  it.each(['2026-11-29T12:00:00', '2026-11-29T12:00'])('asks for the zone of %s', (text) => {
+    expect(() => parseNow(text)).toThrow(`--now: "${text}" has no time zone; add Z`);
+  });
 });
 
 describe('newestTime', () => {
