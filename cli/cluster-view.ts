@@ -83,8 +83,13 @@ export async function readClusterView(io: Io, options: ViewOptions): Promise<Clu
   const { takenAt, ...source } = await readSource(io, options);
   const { facts } = source;
   const now = asked ?? momentOf(io, takenAt);
+  if (asked !== undefined && takenAt !== undefined && asked < takenAt) {
+    warn(io, `--now lies before the newest time in the dump (${isoTime(takenAt)})`);
+  }
   const config = located?.config ?? defaultConfig(facts.cluster, 'unknown');
-  const cluster = clusterOf(config, facts.cluster, options.file !== undefined);
+  const found = entryOf(config, facts.cluster, options.file !== undefined);
+  if (found === undefined && located !== undefined) warnOfNoEntry(io, located, facts.cluster);
+  const cluster = found ?? anonymous(facts.cluster);
   return {
     ...source,
     facts: { ...facts, cluster: cluster.name },
@@ -169,14 +174,27 @@ function momentOf(io: Io, takenAt: number | undefined): number {
  * The entry of a cluster by its name, or by the ARN that `aws eks update-kubeconfig` makes of it.
  * A dump does not know its name, so the only entry there is stands for it.
  */
-function clusterOf(config: Config, name: string, dump: boolean): ClusterConfig {
+function entryOf(config: Config, name: string, dump: boolean): ClusterConfig | undefined {
   const named = config.clusters.find(
     (cluster) => cluster.name === name || name.endsWith(`:cluster/${cluster.name}`),
   );
   const [only, ...more] = config.clusters;
   if (named !== undefined) return named;
-  if (dump && only !== undefined && more.length === 0) return only;
-  const [anonymous] = defaultConfig(name, 'unknown').clusters;
-  if (anonymous === undefined) throw new Error('the default configuration names no cluster');
-  return anonymous;
+  return dump && more.length === 0 ? only : undefined;
+}
+
+/** The entry of a cluster that no configuration names: all defaults. */
+function anonymous(name: string): ClusterConfig {
+  const [entry] = defaultConfig(name, 'unknown').clusters;
+  if (entry === undefined) throw new Error('the default configuration names no cluster');
+  return entry;
+}
+
+/** Otherwise the user might believe in a mode that holds for another cluster. */
+function warnOfNoEntry(io: Io, { config, fileName }: LocatedConfig, name: string): void {
+  const names = config.clusters.map((cluster) => cluster.name).join(', ');
+  warn(
+    io,
+    `no cluster of ${fileName} is called "${name}" (it has: ${names}); its mode is taken as ${anonymous(name).mode}`,
+  );
 }

@@ -115,6 +115,17 @@ describe('nodegap scan', () => {
     expect((JSON.parse(out) as ScanReport).cluster).toBe('prod');
   });
 
+  it('warns when the configuration has no entry for the cluster', async () => {
+    const config = await file(
+      'two.yaml',
+      'clusters: [{name: a, region: eu-west-1}, {name: b, region: eu-west-1}]\n',
+    );
+    const warning = `warning: no cluster of ${config} is called "cluster" (it has: a, b); its mode is taken as observe\n`;
+    const args = ['--file', dumpOf('C34'), '--config', config];
+    expect((await nodegap(['scan', ...args])).err).toBe(warning);
+    expect((await nodegap(['explain', 'n7', ...args])).err).toBe(warning);
+  });
+
   it('never acts at a limit of 0 percent', async () => {
     const config = await file('zero.yaml', `${cluster}breaker: {maxUnhealthyPercent: 0}`);
     const { out, code } = await nodegap(['scan', '--file', dumpOf('C34'), '--config', config]);
@@ -200,6 +211,13 @@ describe('nodegap scan', () => {
     expect(told.code).toBe(2);
   });
 
+  it('warns of a moment before what the dump tells', async () => {
+    const args = ['scan', '--file', dumpOf('C34'), '--now', '2026-11-29T11:00:00Z'];
+    expect((await nodegap(args)).err).toBe(
+      'warning: --now lies before the newest time in the dump (2026-11-29T11:59:40Z)\n',
+    );
+  });
+
   it('colours on a terminal, and not with NO_COLOR', async () => {
     const esc = String.fromCharCode(27);
     const args = ['scan', '--file', dumpOf('C34')];
@@ -265,6 +283,15 @@ describe('nodegap scan of a live cluster', () => {
     expect(report).toMatchObject({ cluster: 'prod', now: noon });
     expect(report.gaps).toHaveLength(1);
     expect(code).toBe(2);
+  });
+
+  it('warns when the only entry of the configuration is of another cluster', async () => {
+    const { connect } = connection();
+    const config = await file('other.yaml', 'clusters: [{name: other, region: eu-west-1}]\n');
+    const { err } = await nodegap(['scan', '--config', config], { connect });
+    expect(err).toBe(
+      `warning: no cluster of ${config} is called "arn:aws:eks:eu-west-1:1:cluster/prod" (it has: other); its mode is taken as observe\n`,
+    );
   });
 
   it('fails when a list cannot be read: no read is no gap', async () => {
