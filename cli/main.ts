@@ -51,7 +51,7 @@ Examples:
       io.stdout.write(usage.help);
       return exitCodes.ok;
     }
-    reportFailure(error, io, fullName(usage.failed));
+    reportFailure(error, io, usage.failed);
     return exitCodes.error;
   }
 }
@@ -84,8 +84,3 @@ function quiet(command: Command, io: Io, usage: Usage): void {
 }
 
 const defaultWidth = 100;
-
-/** `nodegap config check`. */
-function fullName(command: Command): string {
-  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
-}
