@@ -1,5 +1,6 @@
 /** Short words for tables; the full sentence of a verdict is shown by wide output and explain. */
 import type { GapVerdict } from '../remediation/actionable.ts';
+import type { VetoCode } from '../safety/vetoes.ts';
 
 /** Reason codes of gaps that are not acted on, in a few words each. */
 const shortWords: Record<string, string> = {
@@ -19,11 +20,39 @@ const shortWords: Record<string, string> = {
   'breaker-open': 'hold, too much is unhealthy',
   'breaker-cooling': 'hold, the breaker cools down',
   'breaker-tripped': 'hold, a person tripped the breaker',
+  'node-gone': 'leave alone, it is gone',
 };
 
-/** Why nothing is done, in a few words. Codes that are not in the table are vetoes of the node. */
-export function shortReason(verdict: Extract<GapVerdict, { kind: 'not-actionable' }>): string {
-  return shortWords[verdict.code] ?? `leave alone, ${verdict.code}`;
+const vetoWords: Record<VetoCode, string> = {
+  'node-deleting': 'it is being deleted',
+  'claim-deleting': 'its NodeClaim is being deleted',
+  'karpenter-disrupted': 'Karpenter is removing it',
+  'autoscaler-deleting': 'the cluster autoscaler is removing it',
+  leaving: 'it is leaving',
+  skip: 'annotated nodegap.dev/skip',
+  'do-not-repair': 'annotated karpenter.sh/do-not-repair',
+  'excluded-from-remediation': 'labelled remediation.medik8s.io/exclude-from-remediation',
+  'skip-remediation': 'annotated cluster.x-k8s.io/skip-remediation',
+  unmanaged: 'labelled as not managed by NVSentinel',
+  'human-uncordoned': 'a person uncordoned it',
+  'foreign-mark': 'another nodegap isolated it',
+  'unreadable-mark': "nodegap's mark on it cannot be read",
+  'mark-missing': "it lacks nodegap's mark",
+  'other-execution': 'another execution works on it',
+};
+
+function isVeto(code: string): code is VetoCode {
+  return code in vetoWords;
+}
+
+/** Why nothing is done, in a few words. A code without words, which none should be, stands for itself. */
+export function shortReason({
+  code,
+  gap,
+}: Extract<GapVerdict, { kind: 'not-actionable' }>): string {
+  if (code === 'hands-off' && gap.cause === 'unknown') return 'alert only, cause unknown';
+  if (isVeto(code)) return `leave alone, ${vetoWords[code]}`;
+  return shortWords[code] ?? code;
 }
 
 /** `1 node`, `2 nodes`. */
