@@ -8,6 +8,7 @@ import { scanReport } from '../../lib/report/scan-report.ts';
 import { scanTable } from '../../lib/report/scan-table.ts';
 import { addViewOptions, readClusterView, type ViewOptions } from '../cluster-view.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
+import { calledAs, explainCommandLine } from '../explain-hint.ts';
 import { styleFor } from '../io.ts';
 import { nodesInWork } from '../marks.ts';
 import { warnOfIdleRequirements } from '../requirements.ts';
@@ -78,7 +79,7 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
             pool: config.breaker.parallelPerPool,
             cluster: config.breaker.parallelPerCluster,
           },
-          programName: name,
+          explainCommand: (node) => explainCommandLine(calledAs(name, io.env), node, options),
         }),
       );
     }

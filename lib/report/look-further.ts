@@ -1,4 +1,5 @@
 import type { Cause, Gap } from '../gap/model.ts';
+import { quoted } from './shell.ts';
 
 /** Causes whose last words are in the log of the container before. */
 const endedCauses: readonly Cause[] = ['crash-loop', 'oom-killed'];
@@ -37,9 +38,4 @@ export function lookFurther(gap: Gap, context: string | undefined): string[] {
     commands.push(`${kubectl} -n ${namespace} rollout history daemonset ${name}`);
   }
   return commands;
-}
-
-/** Quoted for a shell where it must be. */
-function quoted(text: string): string {
-  return /^[\w.:/@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

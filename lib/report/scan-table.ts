@@ -16,8 +16,8 @@ export interface TableOptions {
   planOf(verdict: Extract<GapVerdict, { kind: 'actionable' }>): string;
   /** Nodes worked on at the same time. */
   parallel: { pool: number; cluster: number };
-  /** How the command is called, for what to do next. */
-  programName: string;
+  /** The command that explains a node, ready to be copied. */
+  explainCommand(node: string): string;
 }
 
 /** Table of gaps, what is unknown, and a summary. Ends in a newline. */
@@ -127,7 +127,7 @@ function summary(
   { summary: counts, unknown: entries }: ScanReport,
   options: TableOptions,
 ): string {
-  const { style, programName } = options;
+  const { style, explainCommand } = options;
   const looked = `${plural(counts.nodes, 'node')}, ${plural(counts.eligiblePairs, 'pair')} of node and DaemonSet looked at`;
   const unknownNodes = countUnknownNodes(entries);
   const unknown = counts.unknown > 0 ? `, ${style.warning(`${counts.unknown} unknown`)}` : '';
@@ -141,7 +141,7 @@ function summary(
   return [
     `${style.bold(plural(counts.gaps, 'gap'))} on ${plural(nodes, 'node')}: ${causes.join(', ')} (${looked}${unknown})`,
     actionLine(verdicts, options),
-    style.dim(`${programName} explain ${first?.gap.node ?? 'NODE'} says why`),
+    style.dim(`why: ${explainCommand(first?.gap.node ?? 'NODE')}`),
   ].join('\n');
 }
 

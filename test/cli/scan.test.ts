@@ -32,7 +32,7 @@ describe('nodegap scan', () => {
       /^n2 +logging\/log-router +sandbox +node +39m +would isolate → drain → replace$/m,
     );
     expect(out).toContain('nodegap would act on 1 node\n');
-    expect(out).toContain('nodegap explain n2 says why\n');
+    expect(out).toContain(`why: nodegap explain n2 --file ${dumpOf('C30')}\n`);
     expect(err).toBe('');
     expect(code).toBe(2);
   });
@@ -231,7 +231,12 @@ describe('nodegap scan', () => {
     const { out } = await nodegap(['scan', '--file', dumpOf('C34')], {
       programName: 'kubectl nodegap',
     });
-    expect(out).toContain('kubectl nodegap explain n7 says why');
+    expect(out).toContain(`why: kubectl nodegap explain n7 --file ${dumpOf('C34')}\n`);
+    const throughNpm = await nodegap(['scan', '--file', '-'], {
+      stdin: readFileSync(dumpOf('C34'), 'utf8'),
+      env: { npm_lifecycle_event: 'nodegap' },
+    });
+    expect(throughNpm.out).toContain('why: npm run -s nodegap -- explain n7 --file DUMP\n');
   });
 });
 

@@ -45,7 +45,7 @@ function tableOf(
     style: createStyle(false),
     planOf: () => 'isolate → drain → replace',
     parallel: { pool: 1, cluster: 3 },
-    programName: 'nodegap',
+    explainCommand: (node) => `nodegap explain ${node}`,
     ...options,
   });
 }
@@ -101,7 +101,7 @@ describe('scanTable', () => {
         '',
         '2 gaps on 2 nodes: 1 crash-loop, 1 sandbox (3 nodes, 6 pairs of node and DaemonSet looked at)',
         'nodegap would act on 1 node',
-        'nodegap explain n1 says why',
+        'why: nodegap explain n1',
         '',
       ].join('\n'),
     );
