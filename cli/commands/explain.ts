@@ -9,6 +9,7 @@ import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { type DrainPlan, planDrain } from '../../lib/remediation/drain-plan.ts';
 import { explainNode } from '../../lib/report/explain.ts';
 import { explainText } from '../../lib/report/explain-text.ts';
+import { plural } from '../../lib/report/words.ts';
 import {
   addViewOptions,
   type ClusterView,
@@ -79,7 +80,7 @@ function findNode(facts: ClusterFacts, name: string): Node {
   if (node !== undefined) return node;
   const names = facts.nodes.map(({ metadata }) => metadata.name);
   throw new UsageError(`there is no node "${name}" in ${facts.cluster}`, {
-    hint: suggestion(name, names),
+    hint: nodeSuggestion(name, names),
   });
 }
 
@@ -96,6 +97,23 @@ function findDaemonSets(facts: ClusterFacts, wanted: string): DaemonSet[] {
   throw new UsageError(`there is no DaemonSet "${wanted}" in ${facts.cluster}`, {
     hint: suggestion(wanted, near, keys),
   });
+}
+
+const shownNodes = 5;
+
+/**
+ * Nodes that begin as the word does, else the one that is nearest to it. A single one is not taken
+ * silently either: names of nodes are alike.
+ */
+function nodeSuggestion(word: string, names: readonly string[]): string {
+  const near = nearest(word, names);
+  const begun = word === '' ? [] : names.filter((name) => name.startsWith(word)).sort();
+  const meant = begun.length > 0 || near === undefined ? begun : [near];
+  if (meant.length > shownNodes) {
+    return `${meant.length} nodes begin so: ${meant.slice(0, shownNodes).join(', ')}, …`;
+  }
+  if (meant.length > 0) return `did you mean ${meant.join(', ')}?`;
+  return `none of its ${plural(names.length, 'node')} has a name like that; kubectl get nodes lists them`;
 }
 
 const shownNames = 12;

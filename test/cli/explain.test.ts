@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KubernetesError } from '../../lib/errors.ts';
 import { readDump } from '../../lib/kubernetes/dump.ts';
@@ -110,7 +111,13 @@ describe('nodegap explain', () => {
   });
 
   it.each([
-    ['n9', undefined, 'there is no node "n9" in cluster', 'there are: n1, n2'],
+    [
+      'web-1',
+      undefined,
+      'there is no node "web-1" in cluster',
+      'none of its 2 nodes has a name like that; kubectl get nodes lists them',
+    ],
+    ['n', undefined, 'there is no node "n" in cluster', 'did you mean n1, n2?'],
     [
       'n1',
       'log-ruoter',
@@ -125,6 +132,29 @@ describe('nodegap explain', () => {
       code: 1,
       out: '',
       err: `error: ${message}\nhint: ${hint}\n`,
+    });
+  });
+
+  it.each([
+    [
+      'ip-',
+      '25 nodes begin so: ip-10-0-15-6.ec2.internal, ip-10-0-16-31.ec2.internal, ip-10-0-18-249.ec2.internal, ip-10-0-19-92.ec2.internal, ip-10-0-21-97.ec2.internal, …',
+    ],
+    [
+      'ip-10-0-1',
+      'did you mean ip-10-0-15-6.ec2.internal, ip-10-0-16-31.ec2.internal, ip-10-0-18-249.ec2.internal, ip-10-0-19-92.ec2.internal?',
+    ],
+    ['ip-10-0-18-249', 'did you mean ip-10-0-18-249.ec2.internal?'],
+    ['ip-10-0-18-294.ec2.internal', 'did you mean ip-10-0-18-249.ec2.internal?'],
+  ])('suggests at most five nodes for %s, and takes none silently', async (word, hint) => {
+    const dump = join(import.meta.dirname, '../../examples/dump.json');
+    const { code, out, err } = await nodegap(['explain', word, '--file', dump], {
+      at: '2026-11-24T12:00:00Z',
+    });
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: '',
+      err: `error: there is no node "${word}" in dump\nhint: ${hint}\n`,
     });
   });
 
