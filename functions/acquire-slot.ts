@@ -14,6 +14,8 @@ import { taskHandler } from './shared/task.ts';
 
 /** How long an approved node waits for a parallel place before the answer counts as stale. */
 const longestWaitForPlaceMs = 60 * 60_000;
+/** A place becomes free when another node is done, which takes a while: seconds between looks. */
+const leastWaitForPlace = 60;
 
 /**
  * AcquireSlot and TakePlaceAgain: the lease on the node and the places under the breaker, in one
@@ -86,7 +88,7 @@ async function takePlaceAgain(
   const waitingSince = state.place?.waitingSince || now;
   const endsInMs = waitingSince + longestWaitForPlaceMs - now;
   const waitSeconds = secondsToNextLook({
-    pollSeconds: config.timings.poll,
+    pollSeconds: Math.max(leastWaitForPlace, config.timings.poll),
     waitedMs: now - waitingSince,
     endsInMs,
   });

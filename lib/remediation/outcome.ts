@@ -139,7 +139,7 @@ function released(state: WorkflowState, config: Config | undefined, now: number)
     code: reason.code,
     message: `${reason.message}; ${state.release?.message ?? ''}`,
     voice: reason.code === 'recovered' || !quietly(reason.code) ? 'notify' : 'quiet',
-    node: isGone(reason.code) ? 'gone' : refused ? 'untouched' : 'released',
+    node: isGone(reason.code) ? 'gone' : refused ? nodeBefore(state) : 'released',
     nextAttempt: healedInHoldDown(state)
       ? 'never'
       : retryOf(reason.code, state.place?.retryAt ?? 0, now),
@@ -201,7 +201,11 @@ function isGone(code: string): boolean {
 
 function nodeAfter(state: WorkflowState): Outcome['node'] {
   if (state.replacement?.next === 'requested') return 'leaving';
-  if (state.release?.code === 'released') return 'released';
+  return state.release?.code === 'released' ? 'released' : nodeBefore(state);
+}
+
+/** Whether the attempt, or one before it, has isolated the node. */
+function nodeBefore(state: WorkflowState): 'isolated' | 'untouched' {
   const isolated = state.isolation?.next === 'isolated' || state.confirm?.isolated === true;
   return isolated ? 'isolated' : 'untouched';
 }

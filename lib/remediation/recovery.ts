@@ -82,7 +82,8 @@ function deadlineOf({ state, timings }: RecoveryFacts): number {
   const isolatedAt = state.isolation?.at ?? 0;
   const ends = [isolatedAt + timings.holdDown * 1000];
   if (state.restart !== undefined) ends.push(state.restart.at + timings.podGrace * 1000);
-  if (state.drain !== undefined) ends.push(state.drain.drainedAt + timings.podGrace * 1000);
+  // Room was made: the pod gets the time to use it.
+  if (state.drain?.next === 'recheck') ends.push(state.drain.drainedAt + timings.podGrace * 1000);
   return Math.max(...ends);
 }
 
