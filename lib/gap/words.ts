@@ -14,8 +14,11 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** At most `length` characters of a message from outside, on one line. */
-export function shorten(text: string, length = 200): string {
+/** As long as the note of an Event may be (k8s.io/kubernetes pkg/apis/core/validation/events.go). */
+const longestMessage = 1024;
+
+/** At most `length` characters of a message from outside, on one line. Tables cut it further. */
+export function shorten(text: string, length = longestMessage): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
 }

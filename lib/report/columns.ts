@@ -36,6 +36,7 @@ function line(row: readonly Cell[], widths: number[], room: number | undefined):
     .join('');
 }
 
-function cut(text: string, room: number): string {
+/** At most `room` characters, the last a `…` where something is left out. */
+export function cut(text: string, room: number): string {
   return text.length > room ? `${text.slice(0, room - 1)}…` : text;
 }

@@ -2,7 +2,7 @@
 import type { Detection, Gap, UnknownEntry } from '../gap/model.ts';
 import type { GapVerdict } from '../remediation/actionable.ts';
 import { ageText } from './age.ts';
-import { type Cell, columns } from './columns.ts';
+import { type Cell, columns, cut } from './columns.ts';
 import type { ScanReport } from './scan-report.ts';
 import type { Style } from './style.ts';
 import { plural, shortReason } from './words.ts';
@@ -56,7 +56,7 @@ function gapTable(
       ...(wide ? wideCells(verdict) : []),
     ];
   });
-  // Wide rows are for wide terminals and pipes: nothing of them is cut.
+  // Wide rows are for wide terminals and pipes: only long messages are cut.
   return columns([heading([...head, ...wideHead], style), ...rows], wide ? undefined : width);
 }
 
@@ -64,10 +64,14 @@ function wideCells(verdict: GapVerdict): Cell[] {
   const { gap } = verdict;
   const reason =
     verdict.kind === 'actionable' ? gap.blameReason : `${verdict.code}: ${verdict.message}`;
-  return [gap.pool ?? '-', gap.zone ?? '-', podText(gap), gap.message, reason].map((text) => ({
+  const message = cut(gap.message, widestMessage);
+  return [gap.pool ?? '-', gap.zone ?? '-', podText(gap), message, reason].map((text) => ({
     text,
   }));
 }
+
+/** Longer messages would push the columns after them out of sight; explain and JSON have them whole. */
+const widestMessage = 200;
 
 function heading(names: readonly string[], style: Style): Cell[] {
   return names.map((text) => ({ text, paint: style.dim }));

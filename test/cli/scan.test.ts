@@ -12,6 +12,11 @@ import { dumpOf, nodegap, noon } from './run.ts';
 
 const fixtures = dirname(dirname(dumpOf('C01')));
 
+interface WaitingPod {
+  kind: string;
+  status?: { containerStatuses?: { state: { waiting?: { message?: string } } }[] };
+}
+
 let folder = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nodegap-cli-'));
@@ -75,6 +80,27 @@ describe('nodegap scan', () => {
     expect(Object.keys(report)).toEqual(['cluster', 'now', 'gaps', 'unknown', 'summary']);
     expect(report.summary.gaps).toBe(report.gaps.length);
     expect(code).toBe(report.summary.actionable > 0 ? 2 : 0);
+  });
+
+  it('prints whole messages as JSON, up to 1,024 characters', async () => {
+    const text = readFileSync(dumpOf('C34'), 'utf8');
+    const messageWith = async (said: string) => {
+      const list = JSON.parse(text) as { items: WaitingPod[] };
+      for (const { status } of list.items) {
+        for (const { state } of status?.containerStatuses ?? []) {
+          if (state.waiting !== undefined) state.waiting.message = said;
+        }
+      }
+      const { out } = await nodegap(['scan', '--file', '-', '-o', 'json'], {
+        stdin: JSON.stringify({
+          ...list,
+          items: list.items.filter(({ kind }) => kind !== 'Event'),
+        }),
+      });
+      return (JSON.parse(out) as ScanReport).gaps[0]?.message ?? '';
+    };
+    expect(await messageWith('x'.repeat(900))).toMatch(/: x{900} \(image /);
+    expect(await messageWith('x'.repeat(2000))).toMatch(/: x{1023}… \(image /);
   });
 
   it('says the same in YAML as in JSON', async () => {

@@ -115,6 +115,14 @@ describe('scanTable', () => {
     expect(text).toMatch(/not-required: logging\/fluent-bit is not a required DaemonSet/);
   });
 
+  it('cuts long messages in the table only', () => {
+    const message = `the kubelet says: ${'x'.repeat(600)}`;
+    const gap = { ...acting, message };
+    const shown: GapVerdict[] = [{ kind: 'actionable', gap, canary: false }];
+    expect(tableOf(shown, { wide: true })).toContain(`${message.slice(0, 199)}…  `);
+    expect(scanReport(detectionOf([gap]), shown).gaps[0]?.message).toBe(message);
+  });
+
   it('marks a canary', () => {
     const canary: GapVerdict[] = [{ kind: 'actionable', gap: acting, canary: true }];
     expect(tableOf(canary)).toContain('would isolate → drain → replace (canary)');
