@@ -1,7 +1,8 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import * as z from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import { NodegapError } from '../../lib/errors.ts';
+import { withAwsFailures } from '../aws-failure.ts';
 import type { CommandContext } from '../context.ts';
 import type { Io } from '../io.ts';
 
@@ -42,7 +43,7 @@ interface Options {
   region?: string;
   function: string;
   cluster?: string;
-  output?: string;
+  output?: 'text' | 'json';
 }
 
 /** `nodegap approvals`: what waits for a person, and the answers to it. */
@@ -52,7 +53,9 @@ export function approvalsCommand(context: CommandContext): Command {
   );
   addTarget(command.command('list').description('list what waits for an answer'))
     .option('--cluster <name>', 'only of this cluster')
-    .option('-o, --output <format>', 'text or json', 'text')
+    .addOption(
+      new Option('-o, --output <format>', 'how to print').choices(['text', 'json']).default('text'),
+    )
     .action(async (options: Options) => {
       await list(context, options);
     });
@@ -72,12 +75,18 @@ function addTarget(command: Command): Command {
     .option('--function <name>', 'the function that takes answers', answerFunctionName);
 }
 
-function clientOf(io: Io, options: Options) {
-  const { region } = options;
-  return io.approvals({
-    functionName: options.function,
+/** The account's questions. What AWS refuses is said in words. */
+async function clientOf(io: Io, options: Options): ReturnType<Io['approvals']> {
+  const { region, function: functionName } = options;
+  const target = { functionName, region: region ?? io.env.AWS_REGION };
+  const client = await io.approvals({
+    functionName,
     ...(region === undefined ? {} : { region }),
   });
+  return {
+    ask: (request) => withAwsFailures(target, () => client.ask(request)),
+    identity: () => withAwsFailures(target, () => client.identity()),
+  };
 }
 
 async function list({ io }: CommandContext, options: Options): Promise<void> {

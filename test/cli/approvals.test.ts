@@ -83,6 +83,82 @@ describe('nodegap approvals', () => {
     expect(run.err).not.toContain('    at ');
   });
 
+  it('knows two formats', async () => {
+    const { approvals } = account({ kind: 'list', approvals: [] });
+    const { code, err } = await nodegap(['approvals', 'list', '-o', 'yaml'], { approvals });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'error: -o: "yaml" is not one of text, json\n',
+    });
+  });
+
+  const named = (name: string, message: string, more = {}) =>
+    Object.assign(new Error(message), { name, ...more });
+  const signIn = 'aws sso login, or set AWS_PROFILE';
+
+  it.each([
+    [new Error('Region is missing'), 'no AWS region', '--region or AWS_REGION'],
+    [
+      named('CredentialsProviderError', 'Could not load credentials from any providers'),
+      'no AWS credentials',
+      signIn,
+    ],
+    [named('Error', 'Could not load credentials from any providers'), 'no AWS credentials', signIn],
+    [
+      named('ExpiredTokenException', 'The security token is no longer good'),
+      'the AWS credentials have expired',
+      signIn,
+    ],
+    [
+      named('UnrecognizedClientException', 'The security token is invalid'),
+      'AWS does not accept the credentials',
+      signIn,
+    ],
+    [
+      named('ResourceNotFoundException', 'Function not found: arn:…'),
+      'there is no function nodegap-answer-approval in eu-west-1; is the stack deployed there?',
+      '--region and --function name another one',
+    ],
+    [
+      named('AccessDeniedException', 'User: … is not authorized'),
+      'not allowed to call nodegap-answer-approval in eu-west-1',
+      'it needs lambda:InvokeFunction on that function',
+    ],
+  ])('says of "%s" what to do', async (error, message, hint) => {
+    const failing = async () => {
+      throw error;
+    };
+    const approvals = async () => ({ ask: failing, identity: failing });
+    const env = { AWS_REGION: 'eu-west-1' };
+    for (const argv of [['list'], ['approve', 'q1']]) {
+      const run = await nodegap(['approvals', ...argv], { approvals, env });
+      expect(run).toEqual({ code: 1, out: '', err: `error: ${message}\nhint: ${hint}\n` });
+    }
+  });
+
+  it('repeats why a role may not be taken', async () => {
+    const failing = async () => {
+      throw named('AccessDenied', 'ann may not perform sts:AssumeRole on ops');
+    };
+    const approvals = async () => ({ ask: failing, identity: failing });
+    const { err } = await nodegap(['approvals', 'list'], { approvals });
+    expect(err).toBe('error: AWS refuses: ann may not perform sts:AssumeRole on ops\n');
+  });
+
+  it('names the place that cannot be reached', async () => {
+    const approvals = async () => ({
+      ask: async () => {
+        throw named('Error', 'getaddrinfo ENOTFOUND lambda.eu-wset-1', { code: 'ENOTFOUND' });
+      },
+      identity: async () => 'nobody',
+    });
+    const argv = ['approvals', 'list', '--region', 'eu-wset-1'];
+    const { err } = await nodegap(argv, { approvals });
+    expect(err).toBe(
+      'error: AWS cannot be reached in eu-wset-1: getaddrinfo ENOTFOUND lambda.eu-wset-1\n',
+    );
+  });
+
   it('asks the function and region that it is told', async () => {
     const { approvals, targets } = account({ kind: 'list', approvals: [] });
     const argv = ['approvals', 'list', '--region', 'eu-west-1', '--function', 'mine'];
