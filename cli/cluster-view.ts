@@ -31,6 +31,8 @@ export interface DrainSight {
 
 export interface ClusterView {
   facts: ClusterFacts;
+  /** What drains are planned on, when it was read already, as of a dump. */
+  drainSightAtHand: DrainSight | undefined;
   /** Reads what a drain of a node needs. @throws KubernetesError when that cannot be read. */
   drainSight(node: string): Promise<DrainSight>;
   /** Epoch ms as of which the cluster is judged. */
@@ -101,7 +103,7 @@ export async function readClusterView(io: Io, options: ViewOptions): Promise<Clu
 }
 
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;
-type Source = Pick<ClusterView, 'facts' | 'drainSight'> & {
+type Source = Pick<ClusterView, 'facts' | 'drainSight' | 'drainSightAtHand'> & {
   /** Epoch ms of the newest time in a dump. */
   takenAt?: number | undefined;
 };
@@ -127,12 +129,12 @@ async function readSource(io: Io, options: SourceOptions): Promise<Source> {
   const [first = '-'] = options.file;
   const cluster = first === '-' ? 'stdin' : basename(first, extname(first));
   const { facts, podDisruptionBudgets } = readDump(list);
+  const sight = { pods: facts.pods, budgets: podDisruptionBudgets };
   return {
     facts: { ...facts, cluster },
     takenAt: newestTime(list),
-    async drainSight() {
-      return { pods: facts.pods, budgets: podDisruptionBudgets };
-    },
+    drainSightAtHand: sight,
+    drainSight: async () => sight,
   };
 }
 
@@ -149,6 +151,8 @@ async function readLive(io: Io, options: SourceOptions): Promise<Source> {
   );
   return {
     facts,
+    // Only pods of DaemonSets were read, and those are not drained.
+    drainSightAtHand: undefined,
     async drainSight(node) {
       const pods = await reader.listPodsOnNode(node);
       return { pods, budgets: await reader.listPodDisruptionBudgets() };

@@ -3,10 +3,17 @@ import { stringify } from 'yaml';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { detect } from '../../lib/gap/detect.ts';
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
+import { planDrain } from '../../lib/remediation/drain-plan.ts';
+import { personText } from '../../lib/report/drain-lines.ts';
 import { planArrow, plannerFor } from '../../lib/report/plan.ts';
 import { scanReport } from '../../lib/report/scan-report.ts';
 import { scanTable } from '../../lib/report/scan-table.ts';
-import { addViewOptions, readClusterView, type ViewOptions } from '../cluster-view.ts';
+import {
+  addViewOptions,
+  type ClusterView,
+  readClusterView,
+  type ViewOptions,
+} from '../cluster-view.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
 import { calledAs, explainCommandLine } from '../explain-hint.ts';
 import { styleFor } from '../io.ts';
@@ -74,7 +81,7 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
           wide: options.output === 'wide',
           style: styleFor(io.stdout, io.env),
           width: io.stdout.isTTY === true ? io.stdout.columns : undefined,
-          planOf: (verdict) => planArrow(planOf(verdict)),
+          planOf: (verdict) => planArrow(planOf(verdict), ofDrain(view, verdict.gap.nodeUid)),
           parallel: {
             pool: config.breaker.parallelPerPool,
             cluster: config.breaker.parallelPerCluster,
@@ -87,4 +94,14 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   const { gaps, unknown, actionable } = report.summary;
   const found = options.strict ? gaps + unknown : actionable;
   context.exitCode = found > 0 ? exitCodes.found : exitCodes.ok;
+}
+
+/** Whether a drain would ask a person, when that is known without reading more. */
+function ofDrain(view: ClusterView, nodeUid: string): string | undefined {
+  const { facts, config, now, drainSightAtHand: sight } = view;
+  const node = facts.nodes.find(({ metadata }) => metadata.uid === nodeUid);
+  if (sight === undefined || node === undefined) return undefined;
+  const { daemonSets } = facts;
+  const plan = planDrain({ node, ...sight, daemonSets, config: config.drain, now });
+  return personText(plan, config.approvals.policy);
 }

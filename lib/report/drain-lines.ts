@@ -1,3 +1,4 @@
+import type { ApprovalPolicy } from '../config/model.ts';
 import type { PodRef } from '../ports.ts';
 import { type DrainPlan, stuckMessage } from '../remediation/drain-plan.ts';
 import { plural } from './words.ts';
@@ -53,6 +54,17 @@ export function drainGroups(plan: DrainPlan): DrainGroup[] {
     },
   ];
   return groups.filter(({ pods }) => pods.length > 0);
+}
+
+/**
+ * `asks a person: 1 pod` when a drain would stop at pods that only a person may give up, or
+ * undefined. Under the policy `never` nobody is asked and the node stays isolated.
+ */
+export function personText(plan: DrainPlan, policy: ApprovalPolicy): string | undefined {
+  const count = plan.needsApproval.length;
+  if (count === 0) return undefined;
+  const pods = plural(count, 'pod');
+  return policy === 'never' ? `stops at ${pods}` : `asks a person: ${pods}`;
 }
 
 function withReasons({ namespace, name }: PodRef, reasons: readonly string[]): string {

@@ -9,7 +9,7 @@ import type { GapVerdict } from '../remediation/actionable.ts';
 import type { DrainPlan } from '../remediation/drain-plan.ts';
 import { anyMark } from '../safety/ownership.ts';
 import { ageText } from './age.ts';
-import { drainGroups } from './drain-lines.ts';
+import { drainGroups, personText } from './drain-lines.ts';
 import type { NodeExplanation, PairExplanation } from './explain.ts';
 import { lookFurther } from './look-further.ts';
 import type { Style } from './style.ts';
@@ -221,7 +221,12 @@ function actionLines(
     const why = `nothing${verdict.passing ? ' yet' : ''} (${verdict.code}): ${verdict.message}`;
     return entry('nodegap would', why, options);
   }
-  const steps = plan.map(({ name, detail }, index) => `${index + 1}. ${name}: ${detail}`);
+  const { drain, config } = options;
+  const person = 'unread' in drain ? undefined : personText(drain, config.approvals.policy);
+  const steps = plan.map(({ name, detail }, index) => {
+    const ofDrain = name === 'drain' && person !== undefined ? `; ${person}` : '';
+    return `${index + 1}. ${name}: ${detail}${ofDrain}`;
+  });
   const canary = verdict.canary
     ? ['as a canary: no culprit is known, so this node alone is taken to find out']
     : [];

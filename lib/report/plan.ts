@@ -132,11 +132,11 @@ function handedOver({ config, kind, claim }: PlanInput): string | undefined {
   return claim === 'none' ? 'the node has no NodeClaim; it stays isolated' : undefined;
 }
 
-/** `isolate → drain → replace`. */
-export function planArrow(steps: readonly PlanStep[]): string {
+/** `isolate → drain → replace`, with what is said of the drain in brackets after it. */
+export function planArrow(steps: readonly PlanStep[], ofDrain?: string): string {
   return steps
     .filter((one) => one.main)
-    .map(({ name }) => name)
+    .map(({ name }) => (name === 'drain' && ofDrain !== undefined ? `${name} (${ofDrain})` : name))
     .join(' → ');
 }
 

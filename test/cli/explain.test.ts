@@ -80,6 +80,12 @@ describe('nodegap explain', () => {
     expect(plan).toMatch(/leave 3 pods\n {4}kube-system\/node-agent-hxv8l \(of a DaemonSet\)/);
   });
 
+  it('says in the step of the drain, and in the scan of a dump, that a person is asked', async () => {
+    expect(await explain('C71', 'n2')).toMatch(/\d\. drain: .*; asks a person: 1 pod$/m);
+    const { out } = await nodegap(['scan', '--file', dumpOf('C71'), '--all-daemonsets']);
+    expect(out).toContain('restart pod → drain (asks a person: 1 pod) → replace');
+  });
+
   it('says that a node is left out', async () => {
     const list = JSON.parse(readFileSync(dumpOf('C30'), 'utf8')) as {
       items: { kind: string; metadata: { name: string; deletionTimestamp?: string } }[];

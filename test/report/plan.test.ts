@@ -32,6 +32,12 @@ describe('planFor', () => {
     expect(planArrow(steps(gap))).toBe(arrow);
   });
 
+  it('says of the drain what is known of it', () => {
+    expect(planArrow(steps({ cause: 'sandbox' }), 'asks a person: 1 pod')).toBe(
+      'isolate → drain (asks a person: 1 pod) → replace',
+    );
+  });
+
   it('taints after hold-down, before the drain', () => {
     expect(names({ cause: 'sandbox' })).toEqual([
       'isolate',

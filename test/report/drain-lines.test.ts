@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import type { DrainPlan } from '../../lib/remediation/drain-plan.ts';
+import { personText } from '../../lib/report/drain-lines.ts';
+
+function planWith(...names: string[]): DrainPlan {
+  return {
+    node: 'n1',
+    nodeUid: 'uid-n1',
+    evict: [],
+    orphanDaemonPods: [],
+    waitOnly: [],
+    skip: [],
+    needsApproval: names.map((name) => ({
+      pod: { namespace: 'shop', name, uid: name },
+      reasons: [],
+    })),
+    blockedByBudget: [],
+    owners: [],
+  };
+}
+
+describe('personText', () => {
+  it.each([
+    [planWith(), 'drain-blocked', undefined],
+    [planWith('a'), 'drain-blocked', 'asks a person: 1 pod'],
+    [planWith('a', 'b'), 'always', 'asks a person: 2 pods'],
+    [planWith('a'), 'never', 'stops at 1 pod'],
+  ] as const)('counts the pods of %o under the policy %s', (plan, policy, text) => {
+    expect(personText(plan, policy)).toBe(text);
+  });
+});
