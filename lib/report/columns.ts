@@ -26,6 +26,17 @@ export function columns(rows: readonly (readonly Cell[])[], width?: number): str
   return rows.map((row) => line(row, widths, room)).join('\n');
 }
 
+/** Characters of the longest row. */
+export function widthOf(rows: readonly (readonly Cell[])[]): number {
+  const plain = rows.map((row) => row.map(({ text }) => ({ text })));
+  return Math.max(
+    0,
+    ...columns(plain)
+      .split('\n')
+      .map(({ length }) => length),
+  );
+}
+
 function line(row: readonly Cell[], widths: number[], room: number | undefined): string {
   return row
     .map(({ text, paint = (plain) => plain }, index) => {

@@ -11,6 +11,7 @@ import { anyMark } from '../safety/ownership.ts';
 import { ageText } from './age.ts';
 import { drainGroups, personText } from './drain-lines.ts';
 import type { NodeExplanation, PairExplanation } from './explain.ts';
+import { fold } from './fold.ts';
 import { lookFurther } from './look-further.ts';
 import type { Style } from './style.ts';
 import { plural } from './words.ts';
@@ -49,21 +50,6 @@ function entry(label: string, text: string, { style, width }: ExplainOptions): s
     const shown = (index === 0 ? label : '').padEnd(labelWidth);
     return `  ${style.dim(shown)} ${line}`;
   });
-}
-
-function fold(text: string, width: number | undefined): string[] {
-  if (width === undefined) return [text];
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = `  ${word}`;
-    } else {
-      line = line === '' ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
 }
 
 function entries(label: string, texts: readonly string[], options: ExplainOptions): string[] {

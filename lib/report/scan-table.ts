@@ -3,6 +3,7 @@ import type { Detection, Gap, UnknownEntry } from '../gap/model.ts';
 import type { GapVerdict } from '../remediation/actionable.ts';
 import { ageText } from './age.ts';
 import { type Cell, columns, cut } from './columns.ts';
+import { type GapRow, gapRows } from './gap-rows.ts';
 import type { ScanReport } from './scan-report.ts';
 import type { Style } from './style.ts';
 import { plural, shortReason } from './words.ts';
@@ -10,7 +11,7 @@ import { plural, shortReason } from './words.ts';
 export interface TableOptions {
   wide: boolean;
   style: Style;
-  /** Rows are cut to this many characters; not at all when absent. */
+  /** Columns of the terminal; absent when the output is none. */
   width?: number | undefined;
   /** `isolate → drain → replace` of an actionable gap. */
   planOf(verdict: Extract<GapVerdict, { kind: 'actionable' }>): string;
@@ -42,32 +43,32 @@ function gapTable(
 ): string {
   if (verdicts.length === 0) return '';
   const { style, wide, width } = options;
-  const head = ['NODE', 'DAEMONSET', 'CAUSE', 'BLAME', 'SINCE', 'ACTION'];
-  const wideHead = wide ? ['POOL', 'ZONE', 'POD', 'MESSAGE', 'REASON'] : [];
-  const rows = verdicts.map((verdict): Cell[] => {
+  const rows = verdicts.map((verdict): GapRow => {
     const { gap } = verdict;
-    return [
-      { text: gap.node, paint: style.bold },
-      { text: gap.daemonSet },
-      causeCell(verdict, style),
-      { text: gap.blame },
-      { text: ageText(detection.now - gap.since) },
-      actionCell(verdict, options),
-      ...(wide ? wideCells(verdict) : []),
-    ];
+    return {
+      node: { text: gap.node, paint: style.bold },
+      daemonSet: { text: gap.daemonSet },
+      cause: causeCell(verdict, style),
+      blame: { text: gap.blame },
+      since: { text: ageText(detection.now - gap.since) },
+      action: actionCell(verdict, options),
+      ...(wide ? { wide: wideCells(verdict) } : {}),
+    };
   });
-  // Wide rows are for wide terminals and pipes: only long messages are cut.
-  return columns([heading([...head, ...wideHead], style), ...rows], wide ? undefined : width);
+  return gapRows(rows, style, width);
 }
 
-function wideCells(verdict: GapVerdict): Cell[] {
+function wideCells(verdict: GapVerdict): NonNullable<GapRow['wide']> {
   const { gap } = verdict;
   const reason =
     verdict.kind === 'actionable' ? gap.blameReason : `${verdict.code}: ${verdict.message}`;
-  const message = cut(gap.message, widestMessage);
-  return [gap.pool ?? '-', gap.zone ?? '-', podText(gap), message, reason].map((text) => ({
-    text,
-  }));
+  return {
+    pool: { text: gap.pool ?? '-' },
+    zone: { text: gap.zone ?? '-' },
+    pod: { text: podText(gap) },
+    message: { text: cut(gap.message, widestMessage) },
+    reason: { text: reason },
+  };
 }
 
 /** Longer messages would push the columns after them out of sight; explain and JSON have them whole. */

@@ -164,10 +164,43 @@ describe('scanTable', () => {
     expect(tableOf([], {}, unknown)).toContain(`\n${line}\n`);
   });
 
-  it('keeps every row on one line of a narrow terminal', () => {
-    const [head, ...rows] = tableOf(verdicts, { width: 70 }).split('\n\n')[0]?.split('\n') ?? [];
-    expect(head).toBeDefined();
-    for (const row of rows) expect(row.length).toBeLessThanOrEqual(70);
-    expect(rows[0]).toMatch(/would isola.*…$/);
+  it('puts the action under its row when there is no room beside it', () => {
+    expect(tableOf(verdicts, { width: 70 }).split('\n\n')[0]).toBe(
+      [
+        'NODE  DAEMONSET             CAUSE       BLAME  SINCE',
+        'n1    kube-system/aws-node  sandbox     node   20m',
+        '    would isolate → drain → replace',
+        'n2    logging/fluent-bit    crash-loop  node   3d',
+        '    not required',
+      ].join('\n'),
+    );
+  });
+
+  it('puts cause and blame there too when the terminal is narrower still', () => {
+    expect(tableOf(verdicts, { width: 40 }).split('\n\n')[0]).toBe(
+      [
+        'NODE  DAEMONSET             SINCE',
+        'n1    kube-system/aws-node  20m',
+        '    sandbox, blame: node',
+        '    would isolate → drain → replace',
+        'n2    logging/fluent-bit    3d',
+        '    crash-loop, blame: node',
+        '    not required',
+      ].join('\n'),
+    );
+  });
+
+  it('puts message and reason on lines of their own in wide output', () => {
+    const text = tableOf(verdicts, { wide: true, width: 110 });
+    expect(text).toMatch(/^NODE .* SINCE +POOL +ZONE +POD$/m);
+    expect(text).toContain(
+      '\n    not required\n    container aws-node is not ready\n    not-required: logging/fluent-bit is not',
+    );
+  });
+
+  it.each([30, 60, 100])('cuts no action at %i columns', (width) => {
+    const long = () => 'isolate → restart pod → drain (asks a person: 1 pod) → recheck → replace';
+    const words = tableOf(verdicts, { width, planOf: long }).split(/\s+/).join(' ');
+    expect(words).toContain(`would ${long()}`);
   });
 });
