@@ -17,7 +17,6 @@ import { Duration } from 'aws-cdk-lib';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import {
-  type Chain,
   Choice,
   Condition,
   DefinitionBody,
@@ -28,17 +27,16 @@ import {
   LogLevel,
   Pass,
   Result,
-  type State,
   StateMachine,
   Succeed,
   TaskInput,
-  type TaskStateBase,
   Timeout,
   Wait,
   WaitTime,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
+import { addRetries, follow } from './states.ts';
 
 /** The functions that the machine calls; the names are those of the files in functions/. */
 export const workflowFunctionNames = [
@@ -63,23 +61,6 @@ export interface RemediateNodeMachineProps {
   functions: Record<WorkflowFunctionName, IFunction>;
   logGroup: ILogGroup;
 }
-
-/** Failures that pass by themselves. Retried because twice is the same as once for every task. */
-const passingErrors = [
-  'Kubernetes.throttled',
-  'Kubernetes.unreachable',
-  'Kubernetes.server',
-  'Kubernetes.conflict',
-  'Kubernetes.gone',
-  'NodeConflict',
-  'State.Unavailable',
-  'State.Contended',
-  'Notice.Unavailable',
-  'Lambda.TooManyRequestsException',
-];
-
-/** A function that took too long or fell over: tried again, but not often. */
-const diedErrors = ['States.Timeout', 'Sandbox.Timedout', 'Runtime.ExitError', 'Lambda.Unknown'];
 
 /** Longer than the timeout of every function, so that the function ends first. */
 const taskTimeout = Duration.seconds(90);
@@ -289,36 +270,4 @@ export function remediateNode(
   releaseSlot.addCatch(report, { resultPath: '$.failure' });
   report.addCatch(failed, { resultPath: '$.failure' });
   return confirmGap;
-}
-
-function addRetries(
-  state: TaskStateBase,
-  options: { alsoTimeouts: boolean } = { alsoTimeouts: true },
-) {
-  state.addRetry({
-    errors: passingErrors,
-    interval: Duration.seconds(10),
-    backoffRate: 2,
-    maxAttempts: 5,
-    maxDelay: Duration.seconds(60),
-  });
-  if (options.alsoTimeouts) {
-    state.addRetry({ errors: diedErrors, interval: Duration.seconds(10), maxAttempts: 2 });
-  }
-}
-
-/** Adds the Choice that follows what a task answered at `path`. */
-function follow(
-  scope: Construct,
-  task: State & { next(next: IChainable): Chain },
-  path: string,
-  routes: Record<string, IChainable>,
-  otherwise: IChainable,
-): void {
-  const choice = new Choice(scope, `After${task.id}`);
-  for (const [answer, next] of Object.entries(routes)) {
-    choice.when(Condition.stringEquals(path, answer), next);
-  }
-  choice.otherwise(otherwise);
-  task.next(choice);
 }
