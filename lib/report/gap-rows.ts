@@ -1,9 +1,9 @@
 /**
  * The rows of the gaps for a terminal of a given width. What has no room beside the names goes on
- * indented lines under its row, folded between words, so that nothing is cut: first the action (and
+ * indented lines under its row, folded between words and never cut: first the action (and
  * in wide output message and reason), then cause and blame too.
  */
-import { type Cell, columns, widthOf } from './columns.ts';
+import { type Cell, columns, cut, widthOf } from './columns.ts';
 import { fold } from './fold.ts';
 import type { Paint, Style } from './style.ts';
 
@@ -65,8 +65,13 @@ function placeOf({ wide }: GapRow): Cell[] {
 }
 
 function wideOf(row: GapRow): Cell[] {
-  return row.wide === undefined ? [] : [...placeOf(row), row.wide.message, row.wide.reason];
+  if (row.wide === undefined) return [];
+  const { message, reason } = row.wide;
+  return [...placeOf(row), { ...message, text: cut(message.text, widestMessage) }, reason];
 }
+
+/** Longer ones would push the column after them out of sight; on lines of their own they stay whole. */
+const widestMessage = 200;
 
 const plain: Paint = (text) => text;
 

@@ -2,7 +2,7 @@
 import type { Detection, Gap, UnknownEntry } from '../gap/model.ts';
 import type { GapVerdict } from '../remediation/actionable.ts';
 import { ageText } from './age.ts';
-import { type Cell, columns, cut } from './columns.ts';
+import { type Cell, columns } from './columns.ts';
 import { type GapRow, gapRows } from './gap-rows.ts';
 import type { ScanReport } from './scan-report.ts';
 import type { Style } from './style.ts';
@@ -66,13 +66,10 @@ function wideCells(verdict: GapVerdict): NonNullable<GapRow['wide']> {
     pool: { text: gap.pool ?? '-' },
     zone: { text: gap.zone ?? '-' },
     pod: { text: podText(gap) },
-    message: { text: cut(gap.message, widestMessage) },
+    message: { text: gap.message },
     reason: { text: reason },
   };
 }
-
-/** Longer messages would push the columns after them out of sight; explain and JSON have them whole. */
-const widestMessage = 200;
 
 function heading(names: readonly string[], style: Style): Cell[] {
   return names.map((text) => ({ text, paint: style.dim }));

@@ -115,11 +115,12 @@ describe('scanTable', () => {
     expect(text).toMatch(/not-required: logging\/fluent-bit is not a required DaemonSet/);
   });
 
-  it('cuts long messages in the table only', () => {
+  it('cuts long messages in the column of the wide table only', () => {
     const message = `the kubelet says: ${'x'.repeat(600)}`;
     const gap = { ...acting, message };
     const shown: GapVerdict[] = [{ kind: 'actionable', gap, canary: false }];
     expect(tableOf(shown, { wide: true })).toContain(`${message.slice(0, 199)}…  `);
+    expect(tableOf(shown, { wide: true, width: 80 })).toContain('x'.repeat(600));
     expect(scanReport(detectionOf([gap]), shown).gaps[0]?.message).toBe(message);
   });
 
