@@ -4,7 +4,7 @@
  *   node scripts/picture.ts --columns 120 --rows 36 --out docs/images/demo.svg \
  *     --title 'The demo: three clusters, two executions, a timeline' \
  *     --until 'DrainNode for 00:4' -- npm run -s demo
- *   node scripts/picture.ts --columns 145 --rows 14 --out docs/images/scan.svg \
+ *   node scripts/picture.ts --columns 160 --rows 14 --out docs/images/scan.svg \
  *     --title 'nodegap scan: four gaps and what would be done about each' \
  *     --prompt 'npm run -s nodegap -- scan --file examples/dump.json' \
  *     -- npm run -s nodegap -- scan --file examples/dump.json
