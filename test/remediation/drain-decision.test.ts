@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultConfig } from '../../lib/config/load.ts';
-import type { DrainBlocker } from '../../lib/remediation/drain.ts';
-import { decideDrain } from '../../lib/remediation/drain-decision.ts';
+import type { DrainBlocker, DrainProgress, GuardRefusal } from '../../lib/remediation/drain.ts';
+import { decideDrain, drainStart } from '../../lib/remediation/drain-decision.ts';
 import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
 
 const now = Date.parse('2026-11-29T12:00:00Z');
@@ -44,5 +44,194 @@ describe('a drain that goes on', () => {
 
   it('only counts pods that are leaving by themselves', () => {
     expect(messageWith([])).toBe('2 pods still to leave');
+  });
+});
+
+const minute = 60_000;
+
+function draining(overrides: Partial<Extract<DrainProgress, { kind: 'draining' }>> = {}) {
+  return {
+    kind: 'draining',
+    evicted: 0,
+    remaining: 1,
+    blockers: [],
+    nextPollSeconds: 30,
+    ...overrides,
+  } satisfies DrainProgress;
+}
+
+/** A drain that began `minutes` ago. */
+function begun(minutes: number, overrides: Partial<WorkflowState['drain']> = {}): WorkflowState {
+  return {
+    ...state,
+    taint: { next: 'tainted', code: 'tainted', message: '', turnedBack: 0 },
+    drain: {
+      next: 'draining',
+      code: 'draining',
+      message: '',
+      firstAt: now - minutes * minute,
+      startedAt: now - minutes * minute,
+      drainedAt: 0,
+      passes: 3,
+      healthySince: 0,
+      remaining: 1,
+      waitSeconds: 30,
+      approvalSeconds: 1,
+      ...overrides,
+    },
+  };
+}
+
+describe('decideDrain', () => {
+  const stuck: DrainBlocker = { ...blocker, kind: 'stuck-terminating' };
+  const several: DrainBlocker = { ...blocker, kind: 'several-budgets' };
+  const bare: DrainBlocker = { ...blocker, kind: 'needs-approval' };
+  const table: [string, DrainProgress, WorkflowState, object][] = [
+    [
+      'goes on before its time is over',
+      draining({ blockers: [blocker] }),
+      begun(29),
+      { next: 'draining' },
+    ],
+    [
+      'is blocked when its time is over',
+      draining({ blockers: [blocker] }),
+      begun(30),
+      { next: 'blocked', code: 'drain-blocked' },
+    ],
+    [
+      'is blocked at once by what only a person can move',
+      draining({ remaining: 2, blockers: [several, bare] }),
+      begun(1),
+      { next: 'blocked' },
+    ],
+    [
+      'goes on while something else may still move',
+      draining({ remaining: 2, blockers: [bare] }),
+      begun(1),
+      { next: 'draining' },
+    ],
+    [
+      'waits for pods within their own grace',
+      draining({ graceEndsAt: now + 60 * minute }),
+      begun(45),
+      { next: 'draining' },
+    ],
+    [
+      'ends a minute after that grace',
+      draining({ graceEndsAt: now - minute }),
+      begun(45),
+      { next: 'blocked' },
+    ],
+    [
+      'is not stretched for a pod that is stuck',
+      draining({ graceEndsAt: now + minute, blockers: [stuck] }),
+      begun(30),
+      { next: 'blocked' },
+    ],
+    ['is done', { kind: 'drained', evicted: 1 }, begun(5), { next: 'drained', drainedAt: now }],
+    [
+      'looks again when it was drained for room',
+      { kind: 'drained', evicted: 1 },
+      state,
+      { next: 'recheck', code: 'drained-for-room' },
+    ],
+    [
+      'ends with a node that is gone',
+      { kind: 'node-gone' },
+      begun(5),
+      { next: 'release', code: 'node-gone' },
+    ],
+    [
+      'ends with a node of the same name',
+      { kind: 'node-recreated', uid: 'x' },
+      begun(5),
+      { next: 'release', code: 'node-recreated' },
+    ],
+  ];
+  it.each(table)('%s', (_name, progress, before, expected) => {
+    expect(decideDrain(progress, before, config, now)).toMatchObject(expected);
+  });
+
+  it('asks nobody under the policy never', () => {
+    const never = { ...config, approvals: { policy: 'never' as const } };
+    expect(decideDrain(draining({ blockers: [blocker] }), begun(30), never, now)).toMatchObject({
+      next: 'stay-isolated',
+      code: 'drain-blocked',
+    });
+  });
+
+  it('looks less often the longer it waits, and not past its deadline', () => {
+    const waitAfter = (minutes: number) =>
+      decideDrain(draining({ blockers: [blocker] }), begun(minutes), config, now).waitSeconds;
+    expect([0, 4, 16, 29].map(waitAfter)).toEqual([30, 30, 120, 60]);
+  });
+
+  it('waits as long as the server asks', () => {
+    const progress = draining({ nextPollSeconds: 90 });
+    expect(decideDrain(progress, begun(1), config, now).waitSeconds).toBe(90);
+  });
+
+  describe('when the guard says no', () => {
+    const refuse = (refusal: Partial<GuardRefusal>, before = begun(5)) =>
+      decideDrain(
+        { kind: 'refused', evicted: 0, refusal: { code: 'x', message: 'because', ...refusal } },
+        before,
+        config,
+        now,
+      );
+
+    it('releases the node, and names the scope of a breaker', () => {
+      const scope = { kind: 'pool' as const, name: 'general' };
+      expect(refuse({ scope })).toMatchObject({
+        next: 'release',
+        code: 'x',
+        scopeKind: 'pool',
+        scopeName: 'general',
+      });
+    });
+
+    it('evicts nothing while the node is healthy, and releases it after hold-up', () => {
+      const first = refuse({ passing: 'healthy' });
+      expect(first).toMatchObject({ next: 'draining', code: 'hold-up', healthySince: now });
+      const since = (ms: number) => begun(5, { healthySince: now - ms });
+      expect(refuse({ passing: 'healthy' }, since(119_000)).next).toBe('draining');
+      expect(refuse({ passing: 'healthy' }, since(120_000))).toMatchObject({
+        next: 'release',
+        code: 'recovered',
+      });
+    });
+
+    it('does not cut hold-up short because the time of the drain is over', () => {
+      expect(refuse({ passing: 'healthy' }, begun(60)).next).toBe('draining');
+    });
+
+    it('waits for what may pass, until the time of the drain is over', () => {
+      expect(refuse({ passing: 'unripe' }).next).toBe('draining');
+      expect(refuse({ passing: 'unripe' }, begun(30)).next).toBe('release');
+      expect(refuse({ passing: 'doubt' }, begun(30)).next).toBe('stay-isolated');
+    });
+
+    it('leaves the node isolated when only that is allowed any more', () => {
+      expect(refuse({ staysIsolated: true })).toMatchObject({ next: 'stay-isolated', code: 'x' });
+    });
+  });
+});
+
+describe('drainStart', () => {
+  it('goes on from a pass that was draining, and begins anew otherwise', () => {
+    expect(drainStart(state, now)).toBe(now);
+    expect(drainStart(begun(5), now)).toBe(now - 5 * minute);
+    for (const next of ['blocked', 'recheck', 'drained'] as const) {
+      expect(drainStart(begun(5, { next }), now)).toBe(now);
+    }
+  });
+
+  it('keeps the time of the first drain, from which replacements count', () => {
+    const again = begun(5, { next: 'blocked', firstAt: now - 720 * minute });
+    expect(decideDrain(draining(), again, config, now)).toMatchObject({
+      firstAt: now - 720 * minute,
+      startedAt: now,
+    });
   });
 });

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import type { Gap } from '../../lib/gap/model.ts';
+import type { Node } from '../../lib/kubernetes/objects.ts';
+import type { GapVerdict } from '../../lib/remediation/actionable.ts';
+import { planScan } from '../../lib/remediation/scan-plan.ts';
+import { foreignMark, installation, mark, markAnnotation, node } from './builders.ts';
+import { gapOf } from './samples.ts';
+
+const taint = { key: 'nodegap.dev/daemonset-gap', effect: 'NoSchedule' };
+const isolated = (name: string) =>
+  node({ name, unschedulable: true, annotations: markAnnotation(mark) });
+const actionable = (overrides: Partial<Gap> = {}): GapVerdict => ({
+  kind: 'actionable',
+  gap: gapOf(overrides),
+  canary: false,
+});
+const not = (code: string, gap: Partial<Gap> = {}, passing = false): GapVerdict => ({
+  kind: 'not-actionable',
+  gap: gapOf(gap),
+  code,
+  message: `because of ${code}`,
+  passing,
+});
+const plan = (verdicts: GapVerdict[], nodes: Node[] = [], inWork: string[] = []) =>
+  planScan({ cluster: 'prod', verdicts, nodes, inWork: new Set(inWork), installation });
+
+describe('the attempts that a scan asks for', () => {
+  const table: [string, GapVerdict[], Node[], string[], string[]][] = [
+    ['a node with an actionable gap', [actionable()], [], [], ['n1: gap']],
+    [
+      'a node once, however many gaps',
+      [actionable(), actionable({ daemonSet: 'a/b' })],
+      [],
+      [],
+      ['n1: gap'],
+    ],
+    ['nothing for a node in work', [actionable()], [isolated('n1')], ['uid-n1'], []],
+    ['nothing for what is not actionable', [not('young', {}, true), not('skip')], [], [], []],
+    [
+      'a node with our mark and no execution',
+      [],
+      [isolated('n1')],
+      [],
+      ['n1: mark-without-execution'],
+    ],
+    ['the gap as the reason where both hold', [actionable()], [isolated('n1')], [], ['n1: gap']],
+    [
+      'a node with our taint and no mark',
+      [],
+      [node({ taints: [taint] })],
+      [],
+      ['n1: mark-without-execution'],
+    ],
+    [
+      'nothing for the mark of another installation',
+      [],
+      [node({ taints: [taint], annotations: markAnnotation(foreignMark) })],
+      [],
+      [],
+    ],
+    [
+      'nothing for a mark that cannot be read',
+      [],
+      [node({ taints: [taint], annotations: { 'nodegap.dev/isolation': 'torn' } })],
+      [],
+      [],
+    ],
+    ['nothing for a cordon of someone else', [], [node({ unschedulable: true })], [], []],
+    [
+      'nothing for a node that is being deleted',
+      [],
+      [node({ annotations: markAnnotation(mark), deletionTimestamp: '2026-11-29T12:00:00Z' })],
+      [],
+      [],
+    ],
+  ];
+  it.each(table)('are for %s', (_name, verdicts, nodes, inWork, expected) => {
+    const { attempts } = plan(verdicts, nodes, inWork);
+    expect(attempts.map((each) => `${each.node}: ${each.why}`)).toEqual(expected);
+  });
+});
+
+describe('the alerts of a scan', () => {
+  const keys = (verdicts: GapVerdict[], nodes: Node[] = [], inWork: string[] = []) =>
+    plan(verdicts, nodes, inWork).alerts.map(({ key }) => key);
+
+  it('are one for each DaemonSet and reason, with the nodes', () => {
+    const { alerts } = plan([
+      not('blame-daemonset'),
+      not('blame-daemonset', { node: 'n2', nodeUid: 'uid-n2' }),
+      not('hands-off', { daemonSet: 'logging/fluent-bit' }),
+    ]);
+    expect(alerts.map(({ key }) => key)).toEqual([
+      'kube-system/aws-node#blame-daemonset',
+      'logging/fluent-bit#hands-off',
+    ]);
+    expect(alerts[0]?.notice).toMatchObject({ kind: 'alert', cluster: 'prod' });
+    expect(alerts[0]?.notice.subject).toContain('2 nodes');
+    expect(alerts[0]?.notice.body).toContain('n1, n2');
+    expect(alerts[0]?.notice.body).toContain('nodegap explain n1 kube-system/aws-node');
+  });
+
+  it('name at most 20 nodes, in a subject of at most 100 characters', () => {
+    const many = Array.from({ length: 30 }, (_, index) =>
+      not('blame-daemonset', { node: `node-${index}`, nodeUid: `uid-${index}` }),
+    );
+    const [alert] = plan(many).alerts;
+    expect(alert?.notice.body).toContain('and 10 more');
+    expect(alert?.notice.subject.length).toBeLessThanOrEqual(100);
+  });
+
+  const silent: [string, GapVerdict][] = [
+    ['what passes by itself', not('young', {}, true)],
+    ['what is not required', not('not-required')],
+    ['a node that is not Ready', not('node-not-ready')],
+    ['an open breaker, which has a notice of its own', not('breaker-open')],
+    ['a gap within its grace', not('hands-off', { pastGrace: false })],
+    ['a gap that is not confirmed', not('hands-off', { confirmed: false })],
+    ['an actionable gap', actionable()],
+  ];
+  it.each(silent)('are none for %s', (_name, verdict) => {
+    expect(keys([verdict])).toEqual([]);
+  });
+
+  it('are none for a node in work or isolated, whose pods our own taint may keep out', () => {
+    expect(keys([not('hands-off')], [], ['uid-n1'])).toEqual([]);
+    expect(keys([not('hands-off')], [isolated('n1')])).toEqual([]);
+    expect(keys([not('hands-off')], [isolated('n2')])).toHaveLength(1);
+  });
+});
