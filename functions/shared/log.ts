@@ -13,14 +13,19 @@ export function createLog(logger: Pick<Logger, 'info' | 'warn' | 'error'> = new 
   };
 }
 
-/** A copy with every field cut out whose name says that it is a secret. */
+/** A copy with every field cut out, however deep, whose name says that it is a secret. */
 export function withoutSecrets(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      secret.test(name) ? '[cut out]' : isPlainObject(value) ? withoutSecrets(value) : value,
+      secret.test(name) ? '[cut out]' : cleaned(value),
     ]),
   );
+}
+
+function cleaned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cleaned);
+  return isPlainObject(value) ? withoutSecrets(value) : value;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
