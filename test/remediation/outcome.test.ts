@@ -136,9 +136,88 @@ describe('outcomeOf', () => {
       },
     ],
   ];
-  it.each(table)('reports %s', (_name, state, expected) => {
+  const more: typeof table = [
+    [
+      'a doubt about a node that is isolated already: an alert, and it stays so',
+      { confirm: { ...confirm('report', 'heartbeat-stale'), isolated: true } },
+      { code: 'heartbeat-stale', node: 'isolated', voice: 'alert', nextAttempt: t0 + 60 * minute },
+    ],
+    [
+      'a deferral of a node that is isolated already: quietly',
+      { confirm: { ...confirm('report', 'hold-up'), isolated: true } },
+      { code: 'hold-up', node: 'isolated', voice: 'quiet', nextAttempt: t0 + 5 * minute },
+    ],
+    [
+      'a late event for a node that is gone: no news',
+      { confirm: confirm('report', 'node-gone') },
+      { code: 'node-gone', node: 'gone', voice: 'quiet', closesEpisode: true },
+    ],
+    [
+      'an execution that was restarted after its attempt: no news',
+      { confirm: confirm('report', 'superseded') },
+      { code: 'superseded', voice: 'quiet' },
+    ],
+    [
+      'a node that became NotReady, which is still there',
+      { isolation, recovery: recovery('release', 'node-not-ready'), release: released },
+      { code: 'node-not-ready', node: 'released' },
+    ],
+    [
+      'a mark that someone took off: no further attempt in this episode',
+      { isolation, recovery: recovery('release', 'mark-missing'), release: released },
+      { code: 'mark-missing', nextAttempt: 'never', closesEpisode: false },
+    ],
+    [
+      'an isolation that could not be undone: the node is isolated still',
+      { isolation, recovery: recovery('release', 'paused'), release: turn('', 'left-alone') },
+      { node: 'isolated' },
+    ],
+    [
+      'a breaker that opened in hold-down, with its scope',
+      {
+        isolation,
+        recovery: { ...recovery('release', 'breaker-open'), scopeKind: 'pool', scopeName: 'p' },
+        release: released,
+      },
+      { nextAttempt: 'when-breaker-closes', scope: { kind: 'pool', name: 'p' } },
+    ],
+    [
+      'a verification that timed out: the node is leaving, which must be seen to',
+      { isolation, verification: turn('timed-out', 'verification-timed-out') },
+      { code: 'verification-timed-out', node: 'leaving', voice: 'alert' },
+    ],
+    [
+      'a failure after the commit',
+      { isolation, replacement: turn('requested', 'x'), failure: { Error: 'E' } },
+      { code: 'failed', node: 'leaving' },
+    ],
+    [
+      'a failure after the isolation was undone',
+      { isolation, release: released, failure: { Error: 'E' } },
+      { code: 'failed', node: 'released' },
+    ],
+    [
+      'a drain that may not ask anybody',
+      { isolation, drain: turn('stay-isolated', 'drain-blocked') },
+      { code: 'drain-blocked', node: 'isolated', voice: 'alert' },
+    ],
+    [
+      'a node that keeps flapping right before the taint',
+      { isolation, taint: turn('stay-isolated', 'flapping') },
+      { code: 'flapping', node: 'isolated', voice: 'alert' },
+    ],
+  ];
+  it.each([...table, ...more])('reports %s', (_name, state, expected) => {
     expect(outcomeOf(stateOf(state as Partial<WorkflowState>), undefined, t0)).toMatchObject(
       expected,
+    );
+  });
+
+  it('tries again what failed, later each time, up to an hour', () => {
+    const after = (attempt: number) =>
+      outcomeOf(stateOf({ attempt, failure: { Error: 'E' } }), undefined, t0).nextAttempt;
+    expect([1, 2, 3, 4, 5, 50].map(after)).toEqual(
+      [5, 10, 20, 40, 60, 60].map((minutes) => t0 + minutes * minute),
     );
   });
 });

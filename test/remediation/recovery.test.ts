@@ -43,6 +43,7 @@ describe('decideRecovery', () => {
   const sandbox = actOn(gapOf({ cause: 'sandbox' }));
   const crash = actOn(gapOf({ cause: 'crash-loop' }));
   const noRoom = actOn(gapOf({ cause: 'unschedulable-resources' }));
+  const doubtful: Judgement = { kind: 'wait', code: 'claims-unreadable', message: '', doubt: true };
   const healthy: Judgement = { kind: 'healthy', message: 'all Ready' };
   const waiting: Judgement = { kind: 'wait', code: 'young', message: 'young', doubt: false };
   const refused: Judgement = { kind: 'refuse', code: 'paused', message: 'paused' };
@@ -136,16 +137,47 @@ describe('decideRecovery', () => {
     expect(again).toMatchObject({ next: 'wait', healthySince: 0, polls: 2 });
   });
 
-  it('ends a wait that no rule ends', () => {
+  it.each<[string, Judgement, object]>([
+    ['with a release when the fault never ripens', waiting, { next: 'release', code: 'young' }],
+    [
+      'with the node isolated when nobody can tell',
+      doubtful,
+      { next: 'stay-isolated', code: 'claims-unreadable' },
+    ],
+  ])('ends a wait that no rule ends, %s', (_name, judgement, expected) => {
     let state = stateOf({ isolation });
-    for (let poll = 1; poll < 200; poll++) {
-      const recovery = decideRecovery(factsOf(waiting, { state }), t0 + poll * minute);
-      if (recovery.next === 'release') {
-        expect(recovery).toMatchObject({ code: 'young', polls: poll });
+    for (let poll = 1; poll < 60; poll++) {
+      const recovery = decideRecovery(factsOf(judgement, { state }), t0 + poll * minute);
+      if (recovery.next !== 'wait') {
+        expect(recovery).toMatchObject({ ...expected, polls: poll });
         return;
       }
       state = stateOf({ isolation, recovery });
     }
     throw new Error('it waited for ever');
+  });
+
+  it('takes a person who lets a drain go on for consent to the drain', () => {
+    for (const decision of ['approve', 'retry', 'proceed'] as const) {
+      const state = stateOf({ isolation, answer: { decision, by: 'ann' } });
+      const facts = factsOf(sandbox, { approvals: 'always', state });
+      expect(decideRecovery(facts, t0 + 10 * minute).next).toBe('taint');
+    }
+  });
+
+  it('gives a pod time after a drain for room only, not after one that led back here', () => {
+    const drain = { ...drained, next: 'drained' as const };
+    const facts = factsOf(sandbox, { state: stateOf({ isolation, drain }) });
+    expect(decideRecovery(facts, t0 + 13 * minute).next).toBe('taint');
+  });
+
+  it('names the scope of a breaker that refuses', () => {
+    const scope = { kind: 'zone' as const, name: 'eu-west-1a' };
+    const refusal: Judgement = { kind: 'refuse', code: 'breaker-open', message: '', scope };
+    expect(decideRecovery(factsOf(refusal), t0)).toMatchObject({
+      next: 'release',
+      scopeKind: 'zone',
+      scopeName: 'eu-west-1a',
+    });
   });
 });

@@ -35,6 +35,23 @@ async function attempted(overrides: Partial<AttemptOutcome> = {}): Promise<void>
   await episodes.recordOutcome({ ...target, ...taken }, outcome(overrides));
 }
 
+describe('isCurrent', () => {
+  const input = { ...target, episode: 1, attempt: 1 };
+
+  it('holds from the taking of an attempt to its outcome', async () => {
+    await episodes.take(target);
+    await expect(episodes.isCurrent(input)).resolves.toBe(true);
+    await expect(episodes.isCurrent({ ...input, attempt: 2 })).resolves.toBe(false);
+    await expect(episodes.isCurrent({ ...input, episode: 2 })).resolves.toBe(false);
+    await episodes.recordOutcome(input, outcome());
+    await expect(episodes.isCurrent(input)).resolves.toBe(false);
+  });
+
+  it('holds for an attempt that was started by hand, of which nothing is known', async () => {
+    await expect(episodes.isCurrent(input)).resolves.toBe(true);
+  });
+});
+
 describe('take', () => {
   it('opens an episode with its first attempt', async () => {
     await expect(episodes.take(target)).resolves.toEqual({ kind: 'taken', episode: 1, attempt: 1 });
