@@ -81,7 +81,11 @@ describe('Slots on DynamoDB', () => {
     await expect(slots.commit(first)).resolves.toEqual({ kind: 'committed' });
     await expect(slots.park(second)).resolves.toEqual({ kind: 'parked' });
     await expect(slots.resume(second)).resolves.toEqual({ kind: 'resumed' });
-    for (const slot of held) await expect(slots.release(slot)).resolves.toBe('released');
+    await expect(slots.release(first)).resolves.toBe('committed');
+    await expect(slots.release(first, { verified: true })).resolves.toBe('released');
+    for (const slot of [second, third]) {
+      await expect(slots.release(slot)).resolves.toBe('released');
+    }
     await expect(slots.release(third)).resolves.toBe('absent');
     await expect(slots.list('prod')).resolves.toEqual([]);
   });

@@ -8,6 +8,7 @@ import type { HistoryEvent } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApprovalClient } from '../../lib/aws/approval-client.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { GapRecordStore } from '../../lib/gap/record-store.ts';
 import { nodeRequested } from '../../lib/remediation/route.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import type { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
@@ -184,7 +185,11 @@ describe.concurrent('remediate-node on Step Functions', () => {
 
     // What it left behind is undone by the next attempt, here because a person asks for one.
     nodegap.cluster.clearFault({ node: bad.node, daemonSet: cni });
-    await vi.waitFor(async () => expect(await nodegap.scan()).toMatchObject({ gaps: 0 }), patient);
+    await vi.waitFor(async () => {
+      expect(await nodegap.scan()).toMatchObject({ gaps: 0 });
+      // Its record goes when the node has been healthy for hold-up; before that nothing is undone.
+      expect(await new GapRecordStore(nodegap.ports.table).load(cluster)).toEqual([]);
+    }, patient);
     await nodegap.ports.publisher.publish([
       { detailType: nodeRequested, detail: { cluster, ...bad } },
     ]);
