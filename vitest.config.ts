@@ -5,7 +5,5 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/e2e/**', 'test/aws/**', 'node_modules/**'],
     testTimeout: 30_000,
-    // One copy of the modules a worker, not a file: loading them took longer than the tests.
-    isolate: false,
   },
 });
