@@ -94,9 +94,15 @@ function bearsOurs({ node, mark }: Situation): boolean {
   return mark.kind === 'ours' || (mark.kind === 'none' && tainted);
 }
 
-/** The scan drops the record of a gap when it has been away for hold-up. */
-function healthyForHoldUp({ records }: Situation, { nodeUid }: WorkflowState): boolean {
-  return !records.some((record) => record.nodeUid === nodeUid);
+/**
+ * The scan drops the record of a gap when it has been away for hold-up. Only the gaps that the node
+ * is isolated for count, where that is known.
+ */
+function healthyForHoldUp({ records, remembered }: Situation, { nodeUid }: WorkflowState): boolean {
+  return !records.some(
+    (record) =>
+      record.nodeUid === nodeUid && remembered?.daemonSets.includes(record.daemonSet) !== false,
+  );
 }
 
 export const handler = lambdaHandler(() => awsPorts({ readers }), makeHandler);

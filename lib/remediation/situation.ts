@@ -125,6 +125,8 @@ export interface Situation extends ClusterReading {
   mark: MarkReading;
   /** Pool and zone of the node, as far as it has them. */
   place: { pool?: string; zone?: string };
+  /** What the node is isolated for. */
+  remembered?: Fault;
   judgement: Judgement;
 }
 
@@ -146,7 +148,7 @@ export async function readSituation(
   const mark: MarkReading =
     node === undefined ? { kind: 'none' } : readMark(node, ports.installation);
   const tainted = mark.kind === 'ours' && mark.mark.tainted;
-  const remembered = await rememberedOf(ports.table, state, tainted);
+  const remembered = await rememberedOf(ports.table, state, mark.kind === 'ours');
   const scopes = countsFor(reading.counts, place);
   const judgement = judge({
     nodeName: state.node,
@@ -162,7 +164,15 @@ export async function readSituation(
     ...(remembered === undefined ? {} : { remembered }),
     tainted,
   });
-  return { ...reading, node, claim, mark, place, judgement };
+  return {
+    ...reading,
+    node,
+    claim,
+    mark,
+    place,
+    judgement,
+    ...(remembered === undefined ? {} : { remembered }),
+  };
 }
 
 function placeOf(node: Node): { pool?: string; zone?: string } {
@@ -212,12 +222,12 @@ function breakerOn(
 async function rememberedOf(
   table: StateTable,
   state: WorkflowState,
-  isTainted: boolean,
+  isIsolated: boolean,
 ): Promise<Fault | undefined> {
   const { confirm, cluster, nodeUid } = state;
   const cause = causes.find((known): known is Cause => known === confirm?.cause);
   if (confirm !== undefined && cause !== undefined) {
     return { daemonSets: confirm.daemonSets.split(','), cause };
   }
-  return isTainted ? new FaultStore(table).load(cluster, nodeUid) : undefined;
+  return isIsolated ? new FaultStore(table).load(cluster, nodeUid) : undefined;
 }

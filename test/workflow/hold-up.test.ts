@@ -90,6 +90,48 @@ describe('a node that is well for a moment', () => {
     expect(world.traces(bad)).toEqual([]);
   });
 
+  it('and has a lasting gap that no node action cures is released after hold-up all the same', async () => {
+    const bad = await begin({
+      yaml: 'requiredDaemonSets:\n  - { name: logs, action: alert }\n  - { name: aws-node }\n',
+    });
+    world.cluster.addDaemonSet({ name: 'logs' });
+    world.cluster.settle();
+    world.cluster.setFault(pair(bad), { kind: 'never-ready' });
+    world.cluster.setFault(pair(bad, 'kube-system/logs'), { kind: 'never-ready' });
+    await world.until(() => world.path.includes('CheckRecovery'));
+    world.abort();
+    await world.pass(1);
+    world.cluster.clearFault(pair(bad));
+    await world.until(() => world.path.filter((name) => name === 'ConfirmGap').length > 1);
+    expect(codes().every((code) => code === 'hold-up' || code === 'recovered')).toBe(true);
+    await world.pass(12);
+    expect(codes().at(-1)).toBe('recovered');
+    expect(world.traces(bad)).toEqual([]);
+  });
+
+  it('right when another attempt isolates it anew goes through hold-up', async () => {
+    let bad = '';
+    let isolations = 0;
+    bad = await begin({
+      wrapHandler: (name, handler) => async (event) => {
+        if (name === 'isolate-node' && ++isolations === 2) {
+          world.cluster.clearFault(pair(bad));
+          world.cluster.advanceTo(world.clock.now() + 20_000);
+        }
+        return handler(event);
+      },
+    });
+    world.cluster.setFault(pair(bad), { kind: 'never-ready' });
+    await world.until(() => world.path.includes('CheckRecovery'));
+    world.abort();
+    await world.until(() => isolations === 2);
+    expect(world.traces(bad)).toEqual(['mark', 'cordon']);
+    await world.pass(5);
+    expect(codes()).toEqual(['recovered']);
+    expect(world.path.filter((state) => state === 'CheckRecovery').length).toBeGreaterThan(4);
+    expect(world.traces(bad)).toEqual([]);
+  });
+
   it('is not released at once because of another gap that no node action cures', async () => {
     const bad = await begin({
       yaml: 'requiredDaemonSets:\n  - { name: logs, action: alert }\n  - { name: aws-node }\n',
