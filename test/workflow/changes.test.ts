@@ -18,7 +18,7 @@ const evictions = () =>
 /** A drain that a budget holds up, so that something can change in the middle of it. */
 async function inDrain(): Promise<string> {
   world = new World();
-  const [bad = ''] = addUsual(world);
+  const [bad = ''] = addUsual(world, 6);
   world.cluster.addDeployment({
     name: 'db',
     replicas: 1,
@@ -183,7 +183,7 @@ describe('between the last guard and the commit', () => {
     ['paused', pause],
   ])('%s stops it: nothing is deleted, the isolation is undone', async (code, happen) => {
     world = new World();
-    const [bad = ''] = addUsual(world);
+    const [bad = ''] = addUsual(world, 6);
     await world.start();
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
     beforeCommit(happen);
@@ -198,7 +198,7 @@ describe('between the last guard and the commit', () => {
 describe('a node that goes away under way', () => {
   it('because Karpenter takes it: nothing more is done to it', async () => {
     world = new World({ cluster: { delays: { instanceShutdown: 20 * minute } } });
-    const [bad = ''] = addUsual(world);
+    const [bad = ''] = addUsual(world, 6);
     await world.start();
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
     await world.until(() => world.path.includes('CheckRecovery'));
@@ -230,7 +230,7 @@ describe('a node that goes away under way', () => {
         },
       }),
     });
-    const [bad = ''] = addUsual(world);
+    const [bad = ''] = addUsual(world, 6);
     await world.start();
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
     await world.until(() => world.path.includes('CheckRecovery'));

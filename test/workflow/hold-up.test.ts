@@ -9,7 +9,7 @@ const codes = () => world.outcomes.map(({ code }) => code);
 
 async function begin(options: WorldOptions = {}): Promise<string> {
   world = new World(options);
-  const [bad = ''] = addUsual(world);
+  const [bad = ''] = addUsual(world, 6);
   await world.start();
   return bad;
 }

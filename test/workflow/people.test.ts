@@ -10,7 +10,7 @@ const codes = () => world.outcomes.map(({ code }) => code);
 
 async function begin(yaml: string): Promise<string> {
   world = new World({ yaml });
-  const [bad = ''] = addUsual(world);
+  const [bad = ''] = addUsual(world, 6);
   await world.start();
   return bad;
 }

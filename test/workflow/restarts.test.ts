@@ -11,7 +11,7 @@ const deleted = () =>
 /** Stops the first execution in `state`, and runs it again from there after some minutes. */
 async function redriveFrom(state: string, minutes: number): Promise<string> {
   world = new World();
-  const [bad = ''] = addUsual(world);
+  const [bad = ''] = addUsual(world, 6);
   await world.start();
   world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
   while (!world.path.includes(state)) await world.clock.run(30_000);
@@ -43,7 +43,7 @@ describe('an execution that is redriven', () => {
     await world.pass(50);
     expect(world.node(bad)).toBeUndefined();
     expect(deleted()).toHaveLength(1);
-    expect(world.cluster.nodesOf('general')).toHaveLength(10);
+    expect(world.cluster.nodesOf('general')).toHaveLength(6);
     expect(await world.slots()).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe('an execution that is redriven', () => {
 
   it('undoes nothing of a later attempt that works on the node', async () => {
     world = new World();
-    const [bad = ''] = addUsual(world);
+    const [bad = ''] = addUsual(world, 6);
     await world.start();
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
     await world.until(() => world.path.includes('CheckRecovery'));
@@ -84,7 +84,7 @@ describe('an execution that is redriven', () => {
 describe('a task that is run again after its answer was lost', () => {
   it('RestartDaemonPod does not restart the pod that came', async () => {
     world = new World();
-    const [bad = ''] = addUsual(world);
+    const [bad = ''] = addUsual(world, 6);
     await world.start();
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'never-ready' });
     await world.until(() => world.path.includes('TaintNode'));
@@ -98,7 +98,7 @@ describe('a task that is run again after its answer was lost', () => {
 
   it('Report tells its outcome once', async () => {
     world = new World();
-    const [bad = ''] = addUsual(world);
+    const [bad = ''] = addUsual(world, 6);
     await world.start();
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
     await world.until(() => world.path.includes('Report'));
@@ -110,7 +110,7 @@ describe('a task that is run again after its answer was lost', () => {
 
 describe('a committed node', () => {
   async function untilReplaceNode(): Promise<string> {
-    const [bad = ''] = addUsual(world);
+    const [bad = ''] = addUsual(world, 6);
     await world.start();
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
     await world.until(() => world.path.includes('ReplaceNode'));
