@@ -17,10 +17,10 @@ import { type EventIndex, judgeCreation, judgePodEvents } from './pod-events.ts'
 import { notCreated, readyInAllButName, starting, terminating } from './pod-findings.ts';
 import { isFinished, type Readiness } from './readiness.ts';
 import type { Rollout } from './rollout.ts';
+import { rolloutFinding } from './rollout-finding.ts';
 import type { GapTimes } from './timing.ts';
 import { isTolerated, keepsPodsOut } from './tolerations.ts';
 import { judgeUnscheduled } from './unscheduled-pod.ts';
-import { count } from './words.ts';
 
 /** A pair without a Ready pod that can be believed, and what its cause may rest on. */
 export interface OpenPair {
@@ -142,47 +142,6 @@ function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: 
     };
   }
   return { told: [], fallback: containers.unready ?? readyInAllButName(pod) };
-}
-
-function rolloutFinding({
-  daemonSet,
-  readiness,
-  times,
-  rollout,
-  openPairs,
-}: OpenPair): Finding | undefined {
-  if (!times.podYoung && !(rollout.unobserved && readiness.kind === 'absent' && !times.recorded)) {
-    return undefined;
-  }
-  const { namespace, name, generation } = daemonSet.metadata;
-  const object = `daemonset ${namespace}/${name}`;
-  if (rollout.unobserved) {
-    return {
-      cause: 'rollout',
-      message: 'the DaemonSet has changed and its controller has not yet acted on it',
-      evidence: [
-        {
-          object,
-          field: 'status.observedGeneration',
-          value: `${daemonSet.status.observedGeneration} of ${generation}`,
-          wouldChange: 'the controller catches up',
-        },
-      ],
-    };
-  }
-  if (!rollout.inProgress || openPairs > rollout.allowance) return undefined;
-  return {
-    cause: 'rollout',
-    message: `the DaemonSet is being updated: ${count(openPairs, 'node')} without a Ready pod, ${rollout.allowance} allowed`,
-    evidence: [
-      {
-        object,
-        field: 'spec.updateStrategy.rollingUpdate.maxUnavailable',
-        value: String(rollout.allowance),
-        wouldChange: 'the update ends, or the pod outlives its grace without being Ready',
-      },
-    ],
-  };
 }
 
 function missing({ node, daemonSet }: OpenPair): Finding {
