@@ -8,10 +8,12 @@ export interface Finding {
   evidence: Evidence[];
   /**
    * What blame needs to know and the cause alone does not tell. `template`: the fault lies in the
-   * template or its inputs. `preempted`: another pod was given its place. `stuck`: the kubelet does
-   * not finish a deletion that nothing else holds up.
+   * template or its inputs. `preempted`: another pod was given its place. `refused`: the kubelet
+   * would not take the pod, or ended it, for another reason than pressure on the node, such as an
+   * admission rule or a shutdown. `stuck`: the kubelet does not finish a deletion that nothing else
+   * holds up.
    */
-  hint?: 'template' | 'preempted' | 'stuck';
+  hint?: 'template' | 'preempted' | 'refused' | 'stuck';
 }
 
 /** Evidence of a pod's field. */
