@@ -28,6 +28,13 @@ export interface ListOptions extends Patience {
 const defaultLimit = 500;
 const defaultMaxRestarts = 3;
 
+/** A complete list and the state of the cluster that it shows. */
+export interface VersionedList<T> {
+  items: T[];
+  /** `metadata.resourceVersion` of the list: a watch from here misses nothing. Empty when not said. */
+  resourceVersion: string;
+}
+
 /**
  * Reads all objects of `path`, each passed through `project`.
  * @throws KubernetesError when the list could not be completed: never a short result.
@@ -39,11 +46,22 @@ export async function listAll<T>(
   project: (raw: unknown) => T,
   options: ListOptions,
 ): Promise<T[]> {
+  return (await listWithVersion(transport, path, selectors, project, options)).items;
+}
+
+/** Like `listAll`, with the resourceVersion from which a watch can go on. */
+export async function listWithVersion<T>(
+  transport: Transport,
+  path: string,
+  selectors: ListSelectors,
+  project: (raw: unknown) => T,
+  options: ListOptions,
+): Promise<VersionedList<T>> {
   const maxRestarts = options.maxRestarts ?? defaultMaxRestarts;
   const waits = waitsLeft(options);
   for (let restarts = 0; ; restarts += 1) {
-    const items = await listOnce(transport, path, selectors, project, options, waits);
-    if (items !== 'expired') return items;
+    const list = await listOnce(transport, path, selectors, project, options, waits);
+    if (list !== 'expired') return list;
     if (restarts >= maxRestarts) {
       throw new KubernetesError(
         'gone',
@@ -64,14 +82,17 @@ async function listOnce<T>(
   project: (raw: unknown) => T,
   options: ListOptions,
   waits: WaitsLeft,
-): Promise<T[] | 'expired'> {
+): Promise<VersionedList<T> | 'expired'> {
   const items: T[] = [];
   let token: string | undefined;
+  let resourceVersion: string | undefined;
   for (;;) {
     const answer = await getPage(transport, path, selectors, token, options, waits);
     if (answer === 'expired') return answer;
     for (const raw of answer.items) items.push(project(raw));
-    if (answer.token === undefined) return items;
+    // Later pages show the state of the first one.
+    resourceVersion ??= answer.resourceVersion;
+    if (answer.token === undefined) return { items, resourceVersion };
     if (answer.token === token) {
       throw new KubernetesError('server', `the list of ${path} repeats a page without end`);
     }
@@ -82,6 +103,7 @@ async function listOnce<T>(
 interface Page {
   items: unknown[];
   token: string | undefined;
+  resourceVersion: string;
 }
 
 async function getPage(
@@ -113,7 +135,10 @@ function parsePage(path: string, body: Buffer): Page {
       cause,
     });
   }
-  const list = parsed as { items?: unknown; metadata?: { continue?: unknown } } | null;
+  const list = parsed as {
+    items?: unknown;
+    metadata?: { continue?: unknown; resourceVersion?: unknown };
+  } | null;
   // Go writes an empty list as [] or null; a body without the key is no list at all.
   const items = list?.items === null ? [] : list?.items;
   if (!Array.isArray(items)) {
@@ -123,5 +148,10 @@ function parsePage(path: string, body: Buffer): Page {
     });
   }
   const token = list?.metadata?.continue;
-  return { items, token: typeof token === 'string' && token !== '' ? token : undefined };
+  const version = list?.metadata?.resourceVersion;
+  return {
+    items,
+    token: typeof token === 'string' && token !== '' ? token : undefined,
+    resourceVersion: typeof version === 'string' ? version : '',
+  };
 }

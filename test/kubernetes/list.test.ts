@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { isKubernetesError } from '../../lib/errors.ts';
-import { type ListOptions, type ListSelectors, listAll } from '../../lib/kubernetes/list.ts';
+import {
+  type ListOptions,
+  type ListSelectors,
+  listAll,
+  listWithVersion,
+} from '../../lib/kubernetes/list.ts';
 import { createTransport } from '../../lib/kubernetes/transport.ts';
 import {
   type Asked,
@@ -70,6 +75,23 @@ describe('paging', () => {
       expect(query.has('resourceVersion')).toBe(false);
       expect(query.has('resourceVersionMatch')).toBe(false);
     }
+  });
+
+  it('gives the version of its first page, from which a watch goes on', async () => {
+    const server = await startLoopback(({ query }) => ({
+      body: query.has('continue')
+        ? { metadata: { resourceVersion: '99' }, items: [2] }
+        : { metadata: { resourceVersion: '41', continue: 'a' }, items: [1] },
+    }));
+    const transport = createTransport({ server: server.url });
+    cleanups.push(
+      () => server.close(),
+      () => transport.close(),
+    );
+    const list = await listWithVersion(transport, path, {}, (raw) => raw, {
+      sleep: async () => {},
+    });
+    expect(list).toEqual({ items: [1, 2], resourceVersion: '41' });
   });
 
   it('goes on after an empty and a short page as long as there is a token', async () => {
