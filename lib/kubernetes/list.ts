@@ -4,12 +4,13 @@
  * How it works: pages of 500 with only `limit`, `continue` and the unchanged selectors. A
  * resourceVersion is never sent: with 0 the server ignores the limit and may answer from the past,
  * and with a continue token it refuses. The token alone says whether more follows; a page may be
- * short, or empty, before the end. Each page is projected at once, so that at most one page's JSON
- * is held. A token outlives about five minutes of compaction; then the server answers 410, and the
+ * short, or empty, before the end. Each page is projected at once, while the server makes the next
+ * one, so that at most two pages are held. A token outlives about five minutes of compaction; then the server answers 410, and the
  * whole list starts again, because going on would mix two states of the cluster.
  */
 import { KubernetesError } from '../errors.ts';
 import { errorFromAnswer } from './errors.ts';
+import { jsonFormat, type ListFormat, type Page } from './list-formats.ts';
 import { getPatiently, type Patience, type WaitsLeft, waitsLeft } from './patience.ts';
 import type { Transport } from './transport.ts';
 
@@ -23,6 +24,8 @@ export interface ListOptions extends Patience {
   limit?: number;
   /** How often a list may start again after 410. */
   maxRestarts?: number;
+  /** JSON unless set. */
+  format?: ListFormat;
 }
 
 const defaultLimit = 500;
@@ -84,26 +87,28 @@ async function listOnce<T>(
   waits: WaitsLeft,
 ): Promise<VersionedList<T> | 'expired'> {
   const items: T[] = [];
-  let token: string | undefined;
+  const getNext = (token: string | undefined): Promise<Page | 'expired'> => {
+    const page = getPage(transport, path, selectors, token, options, waits);
+    // Its failure is met when the page is awaited; until then nobody else is to stumble over it.
+    page.catch(() => undefined);
+    return page;
+  };
+  let page = await getNext(undefined);
   let resourceVersion: string | undefined;
   for (;;) {
-    const answer = await getPage(transport, path, selectors, token, options, waits);
-    if (answer === 'expired') return answer;
-    for (const raw of answer.items) items.push(project(raw));
+    if (page === 'expired') return page;
     // Later pages show the state of the first one.
-    resourceVersion ??= answer.resourceVersion;
-    if (answer.token === undefined) return { items, resourceVersion };
-    if (answer.token === token) {
+    resourceVersion ??= page.resourceVersion;
+    const { token } = page;
+    // The server makes the next page while the items of this one are read.
+    const next = token === undefined ? undefined : getNext(token);
+    for (const raw of page.items()) items.push(project(raw));
+    if (next === undefined) return { items, resourceVersion };
+    page = await next;
+    if (page !== 'expired' && page.token === token) {
       throw new KubernetesError('server', `the list of ${path} repeats a page without end`);
     }
-    token = answer.token;
   }
-}
-
-interface Page {
-  items: unknown[];
-  token: string | undefined;
-  resourceVersion: string;
 }
 
 async function getPage(
@@ -114,44 +119,19 @@ async function getPage(
   options: ListOptions,
   waits: WaitsLeft,
 ): Promise<Page | 'expired'> {
+  const format = options.format ?? jsonFormat;
   const query = {
     limit: String(options.limit ?? defaultLimit),
     ...selectors,
     ...(token === undefined ? {} : { continue: token }),
   };
-  const answer = await getPatiently(transport, { path, query }, options, waits);
-  if (answer.status === 200) return parsePage(path, answer.body);
+  const answer = await getPatiently(
+    transport,
+    { path, query, accept: format.accept },
+    options,
+    waits,
+  );
+  if (answer.status === 200) return format.open(path, answer);
   if (answer.status === 410) return 'expired';
   throw errorFromAnswer({ method: 'GET', path }, answer);
-}
-
-function parsePage(path: string, body: Buffer): Page {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw new KubernetesError('server', `the list of ${path} is not valid JSON`, {
-      status: 200,
-      cause,
-    });
-  }
-  const list = parsed as {
-    items?: unknown;
-    metadata?: { continue?: unknown; resourceVersion?: unknown };
-  } | null;
-  // Go writes an empty list as [] or null; a body without the key is no list at all.
-  const items = list?.items === null ? [] : list?.items;
-  if (!Array.isArray(items)) {
-    throw new KubernetesError('server', `the answer to a list of ${path} is not a list`, {
-      status: 200,
-      hint: 'something between here and the API server answers in its place',
-    });
-  }
-  const token = list?.metadata?.continue;
-  const version = list?.metadata?.resourceVersion;
-  return {
-    items,
-    token: typeof token === 'string' && token !== '' ? token : undefined,
-    resourceVersion: typeof version === 'string' ? version : '',
-  };
 }

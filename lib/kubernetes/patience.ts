@@ -2,7 +2,7 @@
 
 import type { Answer } from './errors.ts';
 import { errorFromAnswer } from './errors.ts';
-import type { Transport } from './transport.ts';
+import type { Transport, TransportRequest } from './transport.ts';
 
 export interface Patience {
   /** Waits that many milliseconds. Injected, so that tests do not wait. */
@@ -31,7 +31,7 @@ export function waitsLeft(patience: Patience): WaitsLeft {
  */
 export async function getPatiently(
   transport: Transport,
-  request: { path: string; query?: Record<string, string> },
+  request: Pick<TransportRequest, 'path' | 'query' | 'accept'>,
   patience: Patience,
   waits: WaitsLeft,
 ): Promise<Answer> {

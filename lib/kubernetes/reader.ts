@@ -2,8 +2,10 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { isKubernetesError, KubernetesError } from '../errors.ts';
 import type { ClusterReader } from '../ports.ts';
+import { projectCompactPod } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
 import { type ListOptions, type ListSelectors, listAll } from './list.ts';
+import { type ListFormat, protobufFormat } from './list-formats.ts';
 import { getPatiently, waitsLeft } from './patience.ts';
 import {
   projectDaemonSet,
@@ -12,8 +14,8 @@ import {
   projectNodeClaim,
   projectPod,
   projectPodDisruptionBudget,
-  projectPodForScan,
 } from './projections.ts';
+import { readNode, readScanPod } from './protobuf/objects.ts';
 import type { Transport } from './transport.ts';
 
 const nodes = '/api/v1/nodes';
@@ -22,6 +24,10 @@ const events = '/api/v1/events';
 const daemonSets = '/apis/apps/v1/daemonsets';
 const budgets = '/apis/policy/v1/poddisruptionbudgets';
 const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
+
+/** The two that make up a cluster's bulk. */
+const nodeFormat = protobufFormat(readNode);
+const podFormat = protobufFormat(readScanPod);
 
 /**
  * The reads of `ClusterReader` over one transport. Every list is complete or throws a
@@ -37,8 +43,10 @@ export function createReader(
     path: string,
     selectors: ListSelectors,
     project: (raw: unknown) => T,
+    format?: ListFormat,
   ): Promise<T[]> {
-    return listAll(transport, path, selectors, project, listOptions);
+    const options = format === undefined ? listOptions : { ...listOptions, format };
+    return listAll(transport, path, selectors, project, options);
   }
 
   async function get<T>(path: string, project: (raw: unknown) => T): Promise<T | undefined> {
@@ -51,11 +59,11 @@ export function createReader(
   }
 
   return {
-    listNodes: () => list(nodes, {}, projectNode),
+    listNodes: () => list(nodes, {}, projectNode, nodeFormat),
     listDaemonSets: () => list(daemonSets, {}, projectDaemonSet),
     // DaemonSet and StatefulSet pods carry the label: of 100,000 pods only those cross the wire.
     listDaemonSetPods: () =>
-      list(pods, { labelSelector: 'controller-revision-hash' }, projectPodForScan),
+      list(pods, { labelSelector: 'controller-revision-hash' }, projectCompactPod, podFormat),
     listPodsOnNode: (node) => list(pods, { fieldSelector: `spec.nodeName=${node}` }, projectPod),
     listUnscheduledPods: () =>
       list(pods, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }, projectPod),

@@ -19,8 +19,8 @@ async function packagesOf(module: string): Promise<string[]> {
 }
 
 describe('what the scan function imports', () => {
-  it('brings no package at all for reading a cluster', async () => {
-    expect(await packagesOf('kubernetes/reader.ts')).toEqual([]);
+  it('brings nothing but the protobuf reader for reading a cluster', async () => {
+    expect(await packagesOf('kubernetes/reader.ts')).toEqual(['pbf']);
     expect(await packagesOf('kubernetes/facts.ts')).toEqual([]);
   });
 

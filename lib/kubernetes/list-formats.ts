@@ -1,0 +1,132 @@
+/**
+ * The formats in which the API server writes a list, and how a page of each is opened. Opening tells
+ * at once where the list goes on, so that the next page can be asked for while the items of this
+ * one are read.
+ */
+import { PbfReader } from 'pbf';
+import { KubernetesError } from '../errors.ts';
+import type { Answer } from './errors.ts';
+import { embedded, keptText, message } from './protobuf/fields.ts';
+
+/** One page of a list. */
+export interface Page {
+  /** Reads the objects, in the shape of the server's JSON. */
+  items(): unknown[];
+  /** Where the list goes on, if it does. */
+  token: string | undefined;
+  /** Empty when the server does not say. */
+  resourceVersion: string;
+}
+
+export interface ListFormat {
+  /** What to ask for. The server may answer in JSON all the same. */
+  accept: string;
+  /** @throws KubernetesError when the answer to the list of `path` is no list. */
+  open(path: string, answer: Answer): Page;
+}
+
+export const jsonFormat: ListFormat = {
+  accept: 'application/json',
+  open(path, { body }) {
+    const list = parseJson(path, body) as {
+      items?: unknown;
+      metadata?: { continue?: unknown; resourceVersion?: unknown };
+    } | null;
+    // Go writes an empty list as [] or null; a body without the key is no list at all.
+    const items = list?.items === null ? [] : list?.items;
+    if (!Array.isArray(items)) throw noList(path);
+    return { items: () => items, ...headOf(list?.metadata) };
+  },
+};
+
+const protobufType = 'application/vnd.kubernetes.protobuf';
+
+/**
+ * Protobuf, about half the work of JSON for server and client. Only for the types of Kubernetes
+ * itself: custom resources have none.
+ */
+export function protobufFormat(readItem: (reader: PbfReader, end: number) => unknown): ListFormat {
+  return {
+    accept: `${protobufType}, application/json`,
+    open(path, answer) {
+      const type = answer.headers['content-type'] ?? '';
+      return type.startsWith(protobufType)
+        ? openProtobuf(path, answer.body, readItem)
+        : jsonFormat.open(path, answer);
+    },
+  };
+}
+
+/** JSON of `metadata` or the message ListMeta, as far as it says where and what state. */
+function headOf(metadata: { continue?: unknown; resourceVersion?: unknown } | undefined) {
+  const { continue: token, resourceVersion } = metadata ?? {};
+  return {
+    token: typeof token === 'string' && token !== '' ? token : undefined,
+    resourceVersion: typeof resourceVersion === 'string' ? resourceVersion : '',
+  };
+}
+
+/** What every protobuf body begins with (k8s.io/apimachinery serializer/protobuf). */
+const magic = Buffer.from('k8s\0');
+
+const listMeta = message({ 2: keptText('resourceVersion'), 3: keptText('continue') });
+
+/**
+ * The envelope `Unknown` (raw = 2) around the list (ListMeta = 1, items = 2). The list's own
+ * metadata is written first, so opening reads no further than that.
+ */
+function openProtobuf(
+  path: string,
+  body: Buffer,
+  readItem: (reader: PbfReader, end: number) => unknown,
+): Page {
+  if (!body.subarray(0, magic.length).equals(magic)) throw noList(path);
+  const envelope = new PbfReader(body.subarray(magic.length));
+  let raw: Uint8Array = new Uint8Array();
+  for (let field = envelope.nextField(); field !== 0; field = envelope.nextField()) {
+    if (field === 2) raw = envelope.readBytes();
+  }
+  if (envelope.pos !== envelope.length) throw cutShort(path);
+  const reader = new PbfReader(raw);
+  const head = reader.nextField() === 1 ? embedded(reader, listMeta) : {};
+  return {
+    ...headOf(head),
+    items() {
+      const items: unknown[] = [];
+      reader.pos = 0;
+      for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
+        if (field !== 2) continue;
+        const length = reader.readVarint();
+        const end = reader.pos + length;
+        if (end > reader.length) throw cutShort(path);
+        items.push(readItem(reader, end));
+      }
+      return items;
+    },
+  };
+}
+
+/** @throws KubernetesError when the body is not JSON. */
+export function parseJson(path: string, body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (cause) {
+    throw new KubernetesError('server', `the list of ${path} is not valid JSON`, {
+      status: 200,
+      cause,
+    });
+  }
+}
+
+function noList(path: string): KubernetesError {
+  return new KubernetesError('server', `the answer to a list of ${path} is not a list`, {
+    status: 200,
+    hint: 'something between here and the API server answers in its place',
+  });
+}
+
+function cutShort(path: string): KubernetesError {
+  return new KubernetesError('server', `the list of ${path} ends in the middle of an object`, {
+    status: 200,
+  });
+}
