@@ -1,10 +1,9 @@
 /** How the other nodes of a DaemonSet fare: what blame is judged by. */
-import type { Node, Pod } from '../kubernetes/objects.ts';
+import { parseTime } from '../clock.ts';
+import { conditionOf, type Node, type Pod } from '../kubernetes/objects.ts';
 import type { Cause } from './model.ts';
 import { zoneOf } from './node-kinds.ts';
-import { readyChangedAt } from './readiness.ts';
 import { revisionOf } from './rollout.ts';
-import { createdAt } from './timing.ts';
 
 /** A moment at which something happened on a node. */
 export interface Sighting {
@@ -19,24 +18,49 @@ export interface Share {
   failing: number;
 }
 
+/** `2026-11-30T09:07:30Z`, as Kubernetes writes times: such texts sort as the times do. */
+const kubernetesTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/** The latest of many moments. Texts are compared, since reading each of them would cost more. */
+class Latest {
+  sighting: Sighting | undefined;
+  #iso = '';
+
+  see(iso: string | undefined, node: string): void {
+    if (iso === undefined || (iso.length === this.#iso.length && iso <= this.#iso)) return;
+    const at = parseTime(iso);
+    if (at === undefined || (this.sighting !== undefined && at <= this.sighting.at)) return;
+    this.sighting = { at, node };
+    this.#iso = kubernetesTime.test(iso) ? iso : '';
+  }
+}
+
 /** The nodes of one DaemonSet by how it fares there, in numbers. */
 export class Peers {
   /** Nodes where it should run and of which something can be said. */
   judged = 0;
   healthy = 0;
   notReadyNodes = 0;
-  /** Its youngest pod on any node. */
-  latestPod: Sighting | undefined;
-  /** The youngest of its pods that are Ready. */
-  latestReadyPod: Sighting | undefined;
   readonly #healthyByRevision = new Map<string, number>();
-  readonly #latestReadyByRevision = new Map<string, Sighting>();
+  readonly #latestPod = new Latest();
+  readonly #latestReadyPod = new Latest();
+  readonly #latestReadyByRevision = new Map<string, Latest>();
   readonly #gapsByCause = new Map<Cause, number>();
   readonly #zones = new Map<string, Share>();
 
+  /** Its youngest pod on any node. */
+  get latestPod(): Sighting | undefined {
+    return this.#latestPod.sighting;
+  }
+
+  /** The youngest of its pods that are Ready. */
+  get latestReadyPod(): Sighting | undefined {
+    return this.#latestReadyPod.sighting;
+  }
+
   /** A pod of the DaemonSet, in whatever state. */
   addPod(node: string, pod: Pod): void {
-    this.latestPod = later(this.latestPod, { at: createdAt(pod), node });
+    this.#latestPod.see(pod.metadata.creationTimestamp, node);
   }
 
   /** A node that its pod covers. */
@@ -45,13 +69,12 @@ export class Peers {
     this.judged += 1;
     this.healthy += 1;
     this.#addToZone(node, 0);
-    this.latestReadyPod = later(this.latestReadyPod, { at: createdAt(pod), node: name });
+    this.#latestReadyPod.see(pod.metadata.creationTimestamp, name);
     const revision = revisionOf(pod);
     if (revision === undefined) return;
     this.#healthyByRevision.set(revision, (this.#healthyByRevision.get(revision) ?? 0) + 1);
-    const readyAt = readyChangedAt(pod);
-    if (readyAt === undefined) return;
-    const latest = later(this.#latestReadyByRevision.get(revision), { at: readyAt, node: name });
+    const latest = this.#latestReadyByRevision.get(revision) ?? new Latest();
+    latest.see(conditionOf(pod.status.conditions, 'Ready')?.lastTransitionTime, name);
     this.#latestReadyByRevision.set(revision, latest);
   }
 
@@ -75,7 +98,7 @@ export class Peers {
 
   /** The pod of that revision that became Ready last. */
   latestReadyOf(revision: string | undefined): Sighting | undefined {
-    return revision === undefined ? undefined : this.#latestReadyByRevision.get(revision);
+    return revision === undefined ? undefined : this.#latestReadyByRevision.get(revision)?.sighting;
   }
 
   /** The zone and the rest, or undefined when there is only that zone. */
@@ -99,8 +122,4 @@ export class Peers {
     share.failing += failing;
     this.#zones.set(zone, share);
   }
-}
-
-function later(a: Sighting | undefined, b: Sighting): Sighting {
-  return a === undefined || b.at > a.at ? b : a;
 }
