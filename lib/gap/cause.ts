@@ -8,7 +8,7 @@
 import type { DaemonSet, Node, Pod, Toleration } from '../kubernetes/objects.ts';
 import { judgeContainers } from './container-cause.ts';
 import type { LookedPastTaint } from './eligibility.ts';
-import { disruptionOf, judgeFinished } from './failed-pod.ts';
+import { disruptionOf, judgeFinished, withPressure } from './failed-pod.ts';
 import type { Finding } from './finding.ts';
 import type { DetectionPolicy } from './model.ts';
 import { blockedByCondition, nodeNotReady, taintFindings } from './node-findings.ts';
@@ -119,7 +119,8 @@ function testimonyOfAbsence(pair: OpenPair, now: number): Testimony {
 }
 
 function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: number): Testimony {
-  if (isFinished(pod)) return { told: [judgeFinished(pod)] };
+  const ended = isFinished(pod) ? judgeFinished(pod) : disruptionOf(pod);
+  if (ended !== undefined) return { told: [withPressure(ended, pair.node)] };
   // A bound pod may keep an old PodScheduled=False: the binding wins.
   if (pod.spec.nodeName === undefined || pod.spec.nodeName === '') {
     const tolerations = pod.spec.tolerations ?? pair.tolerations;

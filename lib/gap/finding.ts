@@ -16,7 +16,7 @@ export interface Finding {
   hint?: 'template' | 'preempted' | 'refused' | 'stuck';
 }
 
-/** Evidence of a pod's field. */
+/** Evidence of a pod's field; a field that is empty counts as absent. */
 export function podEvidence(
   pod: Pod,
   field: string,
@@ -26,7 +26,7 @@ export function podEvidence(
   return {
     object: `pod ${keyOf(pod)}`,
     field,
-    value: value ?? 'absent',
+    value: value === undefined || value === '' ? 'absent' : value,
     ...(wouldChange === undefined ? {} : { wouldChange }),
   };
 }

@@ -1,34 +1,108 @@
 import { describe, expect, it, test } from 'vitest';
+import { disruptionOf, judgeFinished } from '../../lib/gap/failed-pod.ts';
 import type { Condition, Pod } from '../../lib/kubernetes/objects.ts';
-import { condition, gapOn, gapWith, hour, minute, node, past, pod, second } from './build.ts';
+import {
+  condition,
+  container,
+  gapOn,
+  gapWith,
+  hour,
+  minute,
+  node,
+  past,
+  pod,
+  second,
+} from './build.ts';
 
 const nodes = [node('n1')];
 
 describe('pods that have ended', () => {
+  const witnessed = (status: Pod['status']) =>
+    gapOn({
+      nodes: [node('n1'), node('n2')],
+      pods: [pod('n1', { age: hour, status }), pod('n2')],
+    });
+
   test.each([
     ['C20', 'OutOfcpu', 'unschedulable-resources'],
+    ['', 'OutOfmemory', 'unschedulable-resources'],
+    ['', 'OutOfpods', 'unschedulable-resources'],
+    ['', 'OutOfephemeral-storage', 'unschedulable-resources'],
     ['', 'OutOfnvidia.com/gpu', 'unschedulable-resources'],
     ['', 'NodePorts', 'unschedulable-ports'],
     ['', 'TaintToleration', 'untolerated-taint'],
     ['', 'NodeAffinity', 'evicted'],
-    ['', 'TopologyAffinityError', 'evicted'],
+    ['', 'NodeName', 'evicted'],
     ['C23', 'UnexpectedAdmissionError', 'evicted'],
+    ['', 'UnexpectedPredicateFailureType', 'evicted'],
+    ['', 'UnknownReason', 'evicted'],
+    ['', 'TopologyAffinityError', 'evicted'],
+    ['', 'SMTAlignmentError', 'evicted'],
+    ['', 'AppArmor', 'evicted'],
+    ['', 'SysctlForbidden', 'evicted'],
+    ['', 'PodOSNotSupported', 'evicted'],
+    ['', 'PodOSSelectorNodeLabelDoesNotMatch', 'evicted'],
+    ['', 'InvalidNodeInfo', 'evicted'],
+    ['', 'SupplementalGroupsPolicyNotSupported', 'evicted'],
+    ['', 'InitContainerRestartPolicyForbidden', 'evicted'],
     ['C24', 'NodeShutdown', 'evicted'],
     ['', 'Terminated', 'evicted'],
     ['', 'Preempting', 'evicted'],
+    ['', 'DeadlineExceeded', 'unknown'],
     ['', 'constructor', 'unknown'],
     ['', 'Foo', 'unknown'],
   ])('%s Failed with %s is %s', (_, reason, cause) => {
-    expect(gapWith({ phase: 'Failed', reason }).cause).toBe(cause);
+    const gap = gapWith({ phase: 'Failed', reason });
+    expect(gap.cause).toBe(cause);
+    expect(gap.message).toContain(reason);
+    expect(gap.evidence).toContainEqual(
+      expect.objectContaining({ field: 'status.reason', value: reason }),
+    );
+  });
+
+  it('Failed with a new reason is evicted when the kubelet says that it rejected the pod', () => {
+    const message = 'Pod was rejected: the moon is not full';
+    expect(
+      judgeFinished(pod('n1', { status: { phase: 'Failed', reason: 'Foo', message } })),
+    ).toMatchObject({ cause: 'evicted', hint: 'refused' });
   });
 
   test.each([
     ['C21', 'The node had condition: [DiskPressure]. '],
-    ['C22', 'The node was low on resource: memory. '],
-  ])('%s Failed as Evicted is evicted: %s', (_, message) => {
-    const gap = gapWith({ phase: 'Failed', reason: 'Evicted', message });
-    expect(gap.cause).toBe('evicted');
+    ['C21', 'Pod was rejected: The node had condition: [PIDPressure DiskPressure]. '],
+    ['C22', 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 1Mi. '],
+  ])("%s Evicted is the node's pressure: %s", (_, message) => {
+    const gap = witnessed({ phase: 'Failed', reason: 'Evicted', message });
+    expect(gap).toMatchObject({ cause: 'evicted', blame: 'node' });
     expect(gap.message).toContain(message.trim());
+  });
+
+  test.each([
+    ['Evicted', 'Usage of EmptyDir volume "cache" exceeds the limit "1Gi". '],
+    ['Evicted', 'Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. '],
+    ['Evicted', undefined],
+    ['NodeAffinity', 'Pod was rejected: Predicate NodeAffinity failed: node(s) did not match'],
+    ['NodeShutdown', 'Pod was rejected as the node is shutting down.'],
+    ['Terminated', 'Pod was terminated in response to imminent node shutdown.'],
+    ['Terminated', 'The node was low on resource: memory. '],
+  ])('%s is refused and no pressure: %s', (reason, message) => {
+    const status = { phase: 'Failed', reason, ...(message === undefined ? {} : { message }) };
+    expect(judgeFinished(pod('n1', { status }))).toMatchObject({
+      cause: 'evicted',
+      hint: 'refused',
+    });
+  });
+
+  test.each(['OutOfcpu', 'NodePorts', 'TaintToleration'])('%s has no hint', (reason) => {
+    expect(judgeFinished(pod('n1', { status: { phase: 'Failed', reason } })).hint).toBeUndefined();
+  });
+
+  it('Preempting, the kubelet making room for a critical pod, is preempted', () => {
+    expect(
+      judgeFinished(pod('n1', { status: { phase: 'Failed', reason: 'Preempting' } })),
+    ).toMatchObject({
+      hint: 'preempted',
+    });
   });
 
   it('Failed or Succeeded without a reason is unknown', () => {
@@ -37,12 +111,85 @@ describe('pods that have ended', () => {
   });
 
   test.each([
-    ['PreemptionByScheduler', 'evicted', 'daemonset'],
-    ['TerminationByKubelet', 'evicted', 'unclear'],
-    ['EvictionByEvictionAPI', 'unknown', 'unclear'],
-  ])('DisruptionTarget %s is %s, blamed on %s', (reason, cause, blame) => {
+    ['PreemptionByScheduler', 'evicted', 'preempted'],
+    ['TerminationByKubelet', 'evicted', 'refused'],
+    ['EvictionByEvictionAPI', 'unknown', undefined],
+    ['DeletionByTaintManager', 'unknown', undefined],
+    ['DeletionByPodGC', 'unknown', undefined],
+  ])('DisruptionTarget %s on a Failed pod is %s, %s', (reason, cause, hint) => {
     const conditions = [condition('DisruptionTarget', 'True', minute, { reason })];
-    expect(gapWith({ phase: 'Failed', conditions })).toMatchObject({ cause, blame });
+    const { cause: found, hint: told } = judgeFinished(
+      pod('n1', { status: { phase: 'Failed', conditions } }),
+    );
+    expect({ found, told }).toEqual({ found: cause, told: hint });
+  });
+
+  test.each([
+    ['Evicted', 'The node was low on resource: memory. ', undefined],
+    ['', 'The node was low on resource: memory. ', undefined],
+    ['Evicted', 'Usage of EmptyDir volume "cache" exceeds the limit "1Gi". ', 'refused'],
+    ['Preempting', 'Preempted in order to admit critical pod', 'preempted'],
+    ['Terminated', 'Pod was terminated in response to imminent node shutdown.', 'refused'],
+  ])('TerminationByKubelet with %s, %s has hint %s', (reason, message, hint) => {
+    const disruption = condition('DisruptionTarget', 'True', minute, {
+      reason: 'TerminationByKubelet',
+      message,
+    });
+    const status = { phase: 'Running', reason, conditions: [disruption] };
+    expect(disruptionOf(pod('n1', { status }))?.hint).toBe(hint);
+  });
+
+  it('a pod that the kubelet is ending is evicted, whatever its containers say', () => {
+    const conditions = [
+      condition('Ready', 'False', minute),
+      condition('DisruptionTarget', 'True', minute, {
+        reason: 'TerminationByKubelet',
+        message: 'The node was low on resource: memory. ',
+      }),
+    ];
+    const killed = container({ terminated: { reason: 'Error', exitCode: 137 } });
+    expect(
+      gapWith({ phase: 'Running', reason: 'Evicted', conditions, containerStatuses: [killed] }),
+    ).toMatchObject({ cause: 'evicted', otherCauses: [] });
+  });
+
+  it('a condition that is False or has another reason says nothing', () => {
+    const running = container({ running: { startedAt: past(hour) } }, { started: true });
+    for (const [status, reason] of [
+      ['False', 'TerminationByKubelet'],
+      ['True', 'EvictionByEvictionAPI'],
+    ] as const) {
+      const conditions = [
+        condition('Ready', 'False', minute),
+        condition('DisruptionTarget', status, minute, { reason }),
+      ];
+      expect(gapWith({ phase: 'Running', conditions, containerStatuses: [running] }).cause).toBe(
+        'not-ready',
+      );
+    }
+  });
+
+  it('a pressure that goes on is shown on the node', () => {
+    const conditions = [
+      condition('Ready', 'True', hour),
+      condition('DiskPressure', 'True', hour),
+      condition('MemoryPressure', 'False', hour),
+    ];
+    const status = {
+      phase: 'Failed',
+      reason: 'Evicted',
+      message: 'The node had condition: [DiskPressure]. ',
+    };
+    const pods = [pod('n1', { age: hour, status })];
+    const { evidence } = gapOn({ nodes: [node('n1', { conditions })], pods });
+    expect(evidence.filter(({ object }) => object === 'node n1')).toEqual([
+      {
+        object: 'node n1',
+        field: 'status.conditions[DiskPressure].status',
+        value: 'True',
+        wouldChange: 'the pressure on the node ends',
+      },
+    ]);
   });
 });
 
