@@ -140,11 +140,9 @@ function codesOf({ file, expression }: { file: string; expression: string }): st
 
 const reasons = sources.flatMap(({ file, text }) =>
   file.startsWith('lib/gap/')
-    ? [
-        ...text.matchAll(
-          /(?:NODE_INITIALISING|HEARTBEAT_STALE|reason)(?: =|:) '([a-z]+(?:-[a-z]+)+)'/g,
-        ),
-      ].map((match) => match[1] ?? '')
+    ? [...text.matchAll(/(?:[A-Z]+(?:_[A-Z]+)+|reason)(?: =|:) '([a-z]+(?:-[a-z]+)+)'/g)].map(
+        (match) => match[1] ?? '',
+      )
     : [],
 );
 const errors = sources.flatMap(({ text }) =>

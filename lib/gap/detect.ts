@@ -9,7 +9,8 @@ import type {
   PairState,
   UnknownEntry,
 } from './model.ts';
-import { HEARTBEAT_STALE, statesOf } from './pair-state.ts';
+import { isOfKarpenter } from './node-kinds.ts';
+import { statesOf } from './pair-state.ts';
 import { type Survey, surveyOf } from './survey.ts';
 import { count } from './words.ts';
 
@@ -28,7 +29,7 @@ export function detect(
 ): Detection {
   const survey = surveyOf(facts, policy, now, records);
   const gaps: Gap[] = [];
-  const unknown: UnknownEntry[] = staleNodes(survey);
+  const unknown: UnknownEntry[] = silentNodes(survey);
   let eligiblePairs = 0;
   let eventsMissed = 0;
   for (const daemonSet of facts.daemonSets) {
@@ -38,8 +39,8 @@ export function detect(
     judged.states.forEach((state, index) => {
       if (state.kind !== 'not-eligible') eligiblePairs += 1;
       if (state.kind === 'gap') gaps.push(state.gap);
-      // A stale node is one entry, however many DaemonSets it has.
-      if (state.kind === 'deferred' && state.reason !== HEARTBEAT_STALE) {
+      // A silent node is one entry, however many DaemonSets it has.
+      if (state.kind === 'deferred' && survey.nodes[index]?.health.kind !== 'silent') {
         unknown.push(deferredEntry(survey, index, judged.key, state));
       }
     });
@@ -48,8 +49,17 @@ export function detect(
     unknown.push({
       reason: 'events-unavailable',
       message: `events could not be read (${facts.events.reason}): they might tell the cause of ${count(eventsMissed, 'gap')}`,
+      evidence: [
+        {
+          object: 'events',
+          field: 'list',
+          value: facts.events.reason,
+          wouldChange: 'they can be read, or a dump holds them',
+        },
+      ],
     });
   }
+  unknown.push(...unseenClaims(survey, gaps));
   const counted = survey.nodes.filter(({ leftOut }) => leftOut === undefined);
   return {
     cluster: facts.cluster,
@@ -84,26 +94,44 @@ export function pairStateOf(
   return statesOf(surveyOf(facts, policy, now, records), found).states[index];
 }
 
-function staleNodes(survey: Survey): UnknownEntry[] {
-  return survey.nodes.flatMap(({ node: { metadata }, leftOut, health }) =>
-    leftOut === undefined && health.kind === HEARTBEAT_STALE
-      ? [
-          {
-            node: metadata.name,
-            nodeUid: metadata.uid,
-            reason: HEARTBEAT_STALE,
-            message: health.message,
-          },
-        ]
-      : [],
+/** A node whose NodeClaim is being deleted is left out, when that can be seen. */
+function unseenClaims({ facts, nodes }: Survey, gaps: readonly Gap[]): UnknownEntry[] {
+  const { nodeClaims } = facts;
+  if (nodeClaims.ok || nodeClaims.notAsked || gaps.length === 0) return [];
+  const inTrouble = new Set(gaps.map(({ nodeUid }) => nodeUid));
+  const affected = nodes.filter(
+    ({ node }) => inTrouble.has(node.metadata.uid) && isOfKarpenter(node),
   );
+  if (affected.length === 0) return [];
+  return [
+    {
+      reason: 'nodeclaims-unavailable',
+      message: `NodeClaims could not be read (${nodeClaims.reason}): ${count(affected.length, 'node')} with a gap may be on the way out already`,
+      evidence: [
+        {
+          object: 'nodeclaims.karpenter.sh',
+          field: 'list',
+          value: nodeClaims.reason,
+          wouldChange: 'they can be read',
+        },
+      ],
+    },
+  ];
+}
+
+function silentNodes(survey: Survey): UnknownEntry[] {
+  return survey.nodes.flatMap(({ node: { metadata }, leftOut, health }) => {
+    if (leftOut !== undefined || health.kind !== 'silent') return [];
+    const { reason, message, evidence } = health;
+    return [{ node: metadata.name, nodeUid: metadata.uid, reason, message, evidence }];
+  });
 }
 
 function deferredEntry(
   survey: Survey,
   index: number,
   daemonSet: string,
-  { reason, message }: { reason: string; message: string },
+  { reason, message, evidence }: Extract<PairState, { kind: 'deferred' }>,
 ): UnknownEntry {
   const metadata = survey.nodes[index]?.node.metadata;
   return {
@@ -111,6 +139,7 @@ function deferredEntry(
     daemonSet,
     reason,
     message,
+    evidence,
   };
 }
 

@@ -104,7 +104,14 @@ export function compileDaemonSet(daemonSet: DaemonSet): CompiledDaemonSet {
  * labels and taints only; conditions, cordon flag, room and deletion play no part.
  */
 export function shouldRun(node: Node, daemonSet: DaemonSet): ControllerVerdict {
-  const { selection, tolerations } = compileDaemonSet(daemonSet);
+  return controllerVerdictOf(node, compileDaemonSet(daemonSet));
+}
+
+/** `shouldRun` with the DaemonSet prepared. */
+export function controllerVerdictOf(
+  node: Node,
+  { selection, tolerations }: CompiledDaemonSet,
+): ControllerVerdict {
   const deselected = selection(node);
   if (deselected !== undefined) return { run: false, cont: false, reason: deselected };
   const untolerated = (node.spec.taints ?? []).filter(

@@ -31,8 +31,13 @@ export type Blame = (typeof blames)[number];
 export const ceilings = ['alert', 'isolate', 'replace'] as const;
 export type Ceiling = (typeof ceilings)[number];
 
-/** A reading that may be refused or absent without making the whole read worthless. */
-export type OptionalRead<T> = { ok: true; items: T[] } | { ok: false; reason: string };
+/**
+ * A reading that may be refused or absent without making the whole read worthless. `notAsked`: a
+ * dump that holds none, as when kubectl was not asked for them.
+ */
+export type OptionalRead<T> =
+  | { ok: true; items: T[] }
+  | { ok: false; reason: string; notAsked?: true };
 
 /**
  * One complete, consistent read of a cluster. Nodes, DaemonSets and pods are never partial: a read
@@ -41,6 +46,8 @@ export type OptionalRead<T> = { ok: true; items: T[] } | { ok: false; reason: st
  */
 export interface ClusterFacts {
   cluster: string;
+  /** Set when not all pods were read in full. */
+  quick?: QuickCoverage;
   /** When the first list was asked for, epoch milliseconds. */
   readAt: number;
   nodes: Node[];
@@ -50,6 +57,15 @@ export interface ClusterFacts {
   events: OptionalRead<KubernetesEvent>;
   nodeClaims: OptionalRead<NodeClaim>;
 }
+
+/**
+ * What a quick read knows besides `pods`, which then holds only the pods of nodes and DaemonSets
+ * that were read in full. All by DaemonSet uid, for the DaemonSets that the policy looks at.
+ */
+export type QuickCoverage = ReadonlyMap<string, CoveredNodes>;
+
+/** The nodes on which a table showed the pod of one DaemonSet as surely healthy, by name. */
+export type CoveredNodes = ReadonlySet<string>;
 
 /** One fact that a verdict rests on: the object, the field, its value, and what would change it. */
 export interface Evidence {
@@ -140,9 +156,11 @@ export interface UnknownEntry {
   node?: string;
   nodeUid?: string;
   daemonSet?: string;
-  /** Stable code, for example `node-initialising`, `heartbeat-stale`, `events-denied`. */
+  /** Stable code, for example `node-initialising`, `heartbeat-stale`, `events-unavailable`. */
   reason: string;
   message: string;
+  /** What it rests on. */
+  evidence?: Evidence[];
 }
 
 /** A DaemonSet with a pod that should not count as covered nor as gap yet. */
@@ -151,7 +169,7 @@ export type PairState =
   | { kind: 'not-eligible'; reason: string }
   | { kind: 'settling'; pod: Pod }
   /** Nothing can be said yet; `reason` is that of the unknown entry. */
-  | { kind: 'deferred'; reason: string; message: string }
+  | { kind: 'deferred'; reason: string; message: string; evidence: Evidence[] }
   | { kind: 'gap'; gap: Gap };
 
 /** A node that is not looked at: never healthy and never a gap. */
@@ -160,6 +178,8 @@ export interface LeftOutNode {
   nodeUid: string;
   kind: 'fargate' | 'hybrid' | 'leaving';
   reason: string;
+  /** What it rests on. */
+  evidence?: Evidence[];
 }
 
 export interface Detection {

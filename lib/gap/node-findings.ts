@@ -1,5 +1,5 @@
 /** Findings that rest on the node: its Ready condition and the taints that intent looks past. */
-import type { Node } from '../kubernetes/objects.ts';
+import type { Node, Taint } from '../kubernetes/objects.ts';
 import type { LookedPastTaint } from './eligibility.ts';
 import type { Finding } from './finding.ts';
 import type { Evidence } from './model.ts';
@@ -31,7 +31,7 @@ export function blockedByCondition(node: Node, taints: readonly LookedPastTaint[
   return {
     cause: 'node-not-ready',
     message: `the node's condition keeps the pod out by taint ${names}`,
-    evidence: taints.map(({ taint }) => taintEvidence(node, taint.key, taintText(taint))),
+    evidence: taints.map(({ taint }) => taintEvidence(node, taint)),
   };
 }
 
@@ -55,16 +55,17 @@ export function taintFindings(node: Node, blockedBy: readonly LookedPastTaint[])
     {
       cause: 'untolerated-taint',
       message: parts.join('; '),
-      evidence: taints.map(({ taint }) => taintEvidence(node, taint.key, taintText(taint))),
+      evidence: taints.map(({ taint }) => taintEvidence(node, taint)),
     },
   ];
 }
 
-function taintEvidence(node: Node, key: string, value: string): Evidence {
+/** A taint of the node, by its place in the list. */
+export function taintEvidence(node: Node, taint: Taint): Evidence {
   return {
     object: `node ${node.metadata.name}`,
-    field: 'spec.taints',
-    value,
-    wouldChange: `taint ${key} goes away, or the DaemonSet tolerates it`,
+    field: `spec.taints[${node.spec.taints?.indexOf(taint) ?? -1}]`,
+    value: taintText(taint),
+    wouldChange: `taint ${taint.key} goes away, or the DaemonSet tolerates it`,
   };
 }

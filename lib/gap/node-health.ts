@@ -1,19 +1,25 @@
 /** What a node says of itself, and whether that may be believed. */
 import { isoTime, parseTime } from '../clock.ts';
 import { conditionOf, type Node } from '../kubernetes/objects.ts';
+import type { Evidence } from './model.ts';
 import { ago } from './words.ts';
+
+/** Reasons for which nothing can be said of a node. */
+export const HEARTBEAT_STALE = 'heartbeat-stale';
+export const NODE_CONDITIONS_MISSING = 'node-conditions-missing';
 
 export type NodeHealth =
   | { kind: 'ready' }
   | {
       kind: 'not-ready';
-      /** `False`, `Unknown`, or `absent` when there is no Ready condition. */
+      /** `False` or `Unknown`. */
       status: string;
       /** Epoch ms of the transition, where it is known. */
       since: number | undefined;
       message: string;
     }
-  | { kind: 'heartbeat-stale'; message: string };
+  /** What it says of itself cannot be believed, or it says nothing. */
+  | { kind: 'silent'; reason: string; message: string; evidence: Evidence[] };
 
 /**
  * A kubelet with nothing new to say still reports every 5 minutes (nodeStatusReportFrequency).
@@ -26,10 +32,12 @@ export function nodeHealthOf(node: Node, now: number): NodeHealth {
   const ready = conditionOf(node.status.conditions, 'Ready');
   if (ready === undefined) {
     return {
-      kind: 'not-ready',
-      status: 'absent',
-      since: parseTime(node.metadata.creationTimestamp),
-      message: `node ${node.metadata.name} has no Ready condition`,
+      kind: 'silent',
+      reason: NODE_CONDITIONS_MISSING,
+      message: `node ${node.metadata.name} has no Ready condition: nothing says how it is`,
+      evidence: [
+        readyEvidence(node, 'status', undefined, 'the kubelet or the node controller reports one'),
+      ],
     };
   }
   if (ready.status !== 'True') {
@@ -44,9 +52,32 @@ export function nodeHealthOf(node: Node, now: number): NodeHealth {
   const heartbeat = parseTime(ready.lastHeartbeatTime);
   if (heartbeat !== undefined && now - heartbeat >= STALE_HEARTBEAT_MS) {
     return {
-      kind: 'heartbeat-stale',
+      kind: 'silent',
+      reason: HEARTBEAT_STALE,
       message: `node ${node.metadata.name} last reported at ${isoTime(heartbeat)}, ${ago(now - heartbeat)} ago, and still counts as Ready: its state cannot be believed`,
+      evidence: [
+        readyEvidence(
+          node,
+          'lastHeartbeatTime',
+          ready.lastHeartbeatTime,
+          'the kubelet reports again, or the node controller finds the node not Ready',
+        ),
+      ],
     };
   }
   return { kind: 'ready' };
+}
+
+function readyEvidence(
+  node: Node,
+  field: string,
+  value: string | undefined,
+  wouldChange: string,
+): Evidence {
+  return {
+    object: `node ${node.metadata.name}`,
+    field: `status.conditions[Ready].${field}`,
+    value: value ?? 'absent',
+    wouldChange,
+  };
 }

@@ -5,7 +5,7 @@
  * how many are open, the cause of each open one, then, knowing all causes, the blame of each. A
  * single pair cannot be judged alone: rollout and blame look at the other nodes.
  */
-import type { DaemonSet, Pod } from '../kubernetes/objects.ts';
+import { type DaemonSet, keyOf, type Pod } from '../kubernetes/objects.ts';
 import { blameOf } from './blame.ts';
 import { type CauseVerdict, causeOf } from './cause.ts';
 import {
@@ -14,9 +14,11 @@ import {
   intentOf,
   type LookedPastTaint,
 } from './eligibility.ts';
+import { podEvidence } from './finding.ts';
 import type { Cause, Gap, GapPod, PairState, Requirement } from './model.ts';
+import { taintEvidence } from './node-findings.ts';
 import { Peers } from './peers.ts';
-import { isFinished, type Readiness, readinessOf } from './readiness.ts';
+import { isFinished, type Readiness, readinessOf, saysNothing } from './readiness.ts';
 import { revisionOf, rolloutOf } from './rollout.ts';
 import type { NodeView, PodsByNode, Survey } from './survey.ts';
 import { type GapTimes, taintedAt, timesOf } from './timing.ts';
@@ -24,7 +26,7 @@ import { taintText } from './tolerations.ts';
 
 /** Unknown-entry reasons that a pair may be deferred for. */
 export const NODE_INITIALISING = 'node-initialising';
-export const HEARTBEAT_STALE = 'heartbeat-stale';
+export const POD_CONDITIONS_MISSING = 'pod-conditions-missing';
 
 export interface DaemonSetStates {
   key: string;
@@ -95,8 +97,9 @@ function standingOf(
   if (view.leftOut !== undefined) return { kind: 'not-eligible', reason: view.leftOut.reason };
   const intent = intentOf(view.node, view.taints, compiled);
   if (intent.kind === 'not-eligible') return intent;
-  if (view.health.kind === 'heartbeat-stale') {
-    return { kind: 'deferred', reason: HEARTBEAT_STALE, message: view.health.message };
+  if (view.health.kind === 'silent') {
+    const { reason, message, evidence } = view.health;
+    return { kind: 'deferred', reason, message, evidence };
   }
   const readiness = readinessOf(pods, compiled.daemonSet.spec.minReadySeconds ?? 0, now);
   if (view.health.kind === 'ready') {
@@ -113,6 +116,24 @@ function standingOf(
       kind: 'deferred',
       reason: NODE_INITIALISING,
       message: `node ${view.node.metadata.name} is still being set up: it bears taint ${taintText(deferring.taint)}`,
+      evidence: [taintEvidence(view.node, deferring.taint)],
+    };
+  }
+  if (view.health.kind === 'ready' && readiness.kind === 'unready' && saysNothing(readiness.pod)) {
+    const { pod } = readiness;
+    return {
+      kind: 'deferred',
+      reason: POD_CONDITIONS_MISSING,
+      message: `pod ${keyOf(pod)} is ${pod.status.phase ?? 'without a phase'} and has no Ready condition: nothing says how it is`,
+      evidence: [
+        podEvidence(pod, 'status.phase', pod.status.phase),
+        podEvidence(
+          pod,
+          'status.conditions[Ready].status',
+          undefined,
+          'the kubelet reports a Ready condition',
+        ),
+      ],
     };
   }
   return { kind: 'open', view, readiness, blockedBy: intent.lookedPast };

@@ -27,6 +27,15 @@ export function isFinished(pod: Pod): boolean {
 }
 
 /**
+ * A kubelet that runs a pod reports its Ready condition, and the API server gives every pod a phase:
+ * one without is a read that lost something. A Pending pod has none before a kubelet takes it.
+ */
+export function saysNothing({ status }: Pod): boolean {
+  if (status.phase === undefined) return true;
+  return status.phase === 'Running' && conditionOf(status.conditions, 'Ready') === undefined;
+}
+
+/**
  * Judges the pods that a DaemonSet owns for one node. Any Ready pod covers the node, of whatever
  * template revision. A pod that is being deleted and has ended counts as gone; one that is being
  * deleted and still runs covers nothing.

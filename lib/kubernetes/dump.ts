@@ -177,7 +177,9 @@ function refuseTwins(nodes: Node[]): void {
 }
 
 function optional<T>(items: T[], what: string): OptionalRead<T> {
-  return items.length > 0 ? { ok: true, items } : { ok: false, reason: `${what} not in the dump` };
+  return items.length > 0
+    ? { ok: true, items }
+    : { ok: false, reason: `${what} not in the dump`, notAsked: true };
 }
 
 function newestSign(nodes: Node[], events: KubernetesEvent[]): number {

@@ -120,15 +120,20 @@ export function judge(facts: JudgeFacts): Judgement {
     : judgement;
 }
 
+/**
+ * Events tell causes apart, and NodeClaims who is about to take a node away: that every pod is Ready
+ * is known without them.
+ */
+const besideHealth = new Set(['events-unavailable', 'nodeclaims-unavailable']);
+
 /** A node of which something cannot be said is not healthy: reading failed is no recovery. */
 function withoutGap(facts: JudgeFacts): Judgement {
   const doubt = facts.unknown.find(
     (entry) =>
       entry.node === facts.nodeName ||
-      // Events tell causes apart; that every pod is Ready is known without them.
       (entry.node === undefined &&
         entry.daemonSet === undefined &&
-        entry.reason !== 'events-unavailable'),
+        !besideHealth.has(entry.reason)),
   );
   return doubt === undefined
     ? { kind: 'healthy', message: 'every required DaemonSet is Ready on the node' }

@@ -154,3 +154,55 @@ function readsOf(count: number, make: typeof pod): number {
   detect(facts({ nodes, pods, daemonSets }), policy, now, new Map());
   return reads;
 }
+
+describe('NodeClaims that cannot be read', () => {
+  const denied = { ok: false as const, reason: 'NodeClaims may not be read: forbidden' };
+  const karpenters = (name: string) =>
+    node(name, { labels: { 'karpenter.sh/nodepool': 'general' } });
+  const owned = node('n1', {
+    metadata: {
+      ownerReferences: [
+        { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'general-x', uid: 'c' },
+      ],
+    },
+  });
+
+  it.each([
+    ['by its pool', karpenters('n1')],
+    ['by its owner', owned],
+  ])('are unknown, once, when a node of Karpenter (%s) has a gap', (_, troubled) => {
+    const parts = { nodes: [troubled, node('n2')], nodeClaims: denied };
+    const { gaps, unknown } = detected(parts);
+    expect(gaps).toHaveLength(2);
+    expect(unknown).toEqual([
+      {
+        reason: 'nodeclaims-unavailable',
+        message:
+          'NodeClaims could not be read (NodeClaims may not be read: forbidden): 1 node with a gap may be on the way out already',
+        evidence: [
+          {
+            object: 'nodeclaims.karpenter.sh',
+            field: 'list',
+            value: 'NodeClaims may not be read: forbidden',
+            wouldChange: 'they can be read',
+          },
+        ],
+      },
+    ]);
+  });
+
+  it.each<[string, Parameters<typeof detected>[0]]>([
+    [
+      'no node of Karpenter has a gap',
+      { nodes: [karpenters('n1'), node('n2')], pods: [pod('n1')] },
+    ],
+    ['nothing is wrong', { nodes: [karpenters('n1')], pods: [pod('n1')] }],
+    [
+      'a dump was not asked for them',
+      { nodes: [karpenters('n1')], nodeClaims: { ...denied, notAsked: true } },
+    ],
+    ['there are none', { nodes: [karpenters('n1')], nodeClaims: { ok: true, items: [] } }],
+  ])('are not spoken of when %s', (_, parts) => {
+    expect(detected({ nodeClaims: denied, ...parts }).unknown).toEqual([]);
+  });
+});

@@ -49,7 +49,57 @@ describe('leftOut', () => {
     expect(leftOut(node('n1'), claim)).toEqual({
       kind: 'leaving',
       reason: 'n1 is being taken away: its NodeClaim general-x is being deleted',
+      evidence: [
+        {
+          object: 'nodeclaim general-x',
+          field: 'metadata.deletionTimestamp',
+          value: past(0),
+          wouldChange: 'nothing: a deletion is not taken back',
+        },
+      ],
     });
+  });
+
+  it.each<[string, NodeOptions, string, string]>([
+    [
+      'a label',
+      { labels: { 'eks.amazonaws.com/compute-type': 'fargate' } },
+      'metadata.labels[eks.amazonaws.com/compute-type]',
+      'fargate',
+    ],
+    [
+      'a provider id',
+      { providerID: 'aws:///eu-west-1a/abc/fargate-ip-10-0-0-1' },
+      'spec.providerID',
+      'aws:///eu-west-1a/abc/fargate-ip-10-0-0-1',
+    ],
+    [
+      'the provider id of a hybrid node',
+      { providerID: 'eks-hybrid:///eu-west-1/prod/mi-1' },
+      'spec.providerID',
+      'eks-hybrid:///eu-west-1/prod/mi-1',
+    ],
+    [
+      'its deletion',
+      { metadata: { deletionTimestamp: past(0) } },
+      'metadata.deletionTimestamp',
+      past(0),
+    ],
+    [
+      'a taint, by its place',
+      {
+        taints: [
+          { key: 'dedicated', effect: 'NoSchedule' },
+          { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
+        ],
+      },
+      'spec.taints[1]',
+      'karpenter.sh/disrupted:NoSchedule',
+    ],
+  ])('rests on %s', (_, options, field, value) => {
+    expect(leftOut(node('n1', options))?.evidence).toEqual([
+      { object: 'node n1', field, value, wouldChange: expect.stringMatching(/.+/) },
+    ]);
   });
 });
 

@@ -34,11 +34,31 @@ describe('the node of a pair', () => {
     },
   );
 
-  it('is node-not-ready without any Ready condition', () => {
-    expect(gapOn({ nodes: [node('n1', { conditions: [] })] })).toMatchObject({
-      cause: 'node-not-ready',
-      message: 'node n1 has no Ready condition',
-    });
+  it.each([
+    ['and no pod', []],
+    ['and a pod that claims to be Ready', [pod('n1')]],
+    ['and a pod that crashes', [crashing('n1')]],
+  ])('is unknown, once per node, without any Ready condition %s', (_, pods) => {
+    const nodes = [node('n1', { conditions: [condition('MemoryPressure', 'False', hour)] })];
+    const detection = detected({ nodes, pods, daemonSets: [daemonSet(), daemonSet('other')] });
+    expect(detection.gaps).toEqual([]);
+    expect(detection.unknown).toEqual([
+      {
+        node: 'n1',
+        nodeUid: 'uid-n1',
+        reason: 'node-conditions-missing',
+        message: 'node n1 has no Ready condition: nothing says how it is',
+        evidence: [
+          {
+            object: 'node n1',
+            field: 'status.conditions[Ready].status',
+            value: 'absent',
+            wouldChange: 'the kubelet or the node controller reports one',
+          },
+        ],
+      },
+    ]);
+    expect(word(stateOn({ nodes, pods }))).toBe('deferred');
   });
 
   it('is node-not-ready whatever its pod claims', () => {
@@ -149,6 +169,15 @@ describe('the node of a pair', () => {
         reason: 'heartbeat-stale',
         message:
           'node n1 last reported at 2026-11-29T11:45:00Z, 15 min ago, and still counts as Ready: its state cannot be believed',
+        evidence: [
+          {
+            object: 'node n1',
+            field: 'status.conditions[Ready].lastHeartbeatTime',
+            value: '2026-11-29T11:45:00Z',
+            wouldChange:
+              'the kubelet reports again, or the node controller finds the node not Ready',
+          },
+        ],
       },
     ]);
     expect(word(stateOn({ ...parts, pods: [pod('n1')] }))).toBe('deferred');

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { pairStateOf } from '../../lib/gap/detect.ts';
+import type { Pod } from '../../lib/kubernetes/objects.ts';
 import {
   condition,
   crashing,
@@ -57,12 +58,50 @@ describe('readiness of a pair', () => {
     expect(withReady('Unknown', minute)).toBe('not-ready');
   });
 
-  it('P13 is a gap when Running without a Ready condition', () => {
-    const pods = [pod('n1', { status: { phase: 'Running' } })];
-    expect(gapOn({ nodes, pods })).toMatchObject({
-      cause: 'not-ready',
-      message: 'the pod runs and is not Ready',
+  // The reference proposes a gap (P13). That would act on what a read lost: a kubelet that runs a
+  // pod always reports the condition.
+  it.each<[string, Pod['status'], string]>([
+    ['P13 Running without a Ready condition', { phase: 'Running' }, 'is Running'],
+    [
+      'Running with other conditions only',
+      { phase: 'Running', conditions: [condition('Initialized', 'True', hour)] },
+      'is Running',
+    ],
+    ['without a phase', { conditions: [] }, 'is without a phase'],
+  ])('is unknown when %s', (_, status, words) => {
+    const pods = [pod('n1', { status })];
+    expect(stateOn({ nodes, pods })).toMatchObject({
+      kind: 'deferred',
+      reason: 'pod-conditions-missing',
+      message: expect.stringContaining(`${words} and has no Ready condition`),
+      evidence: [
+        { field: 'status.phase' },
+        { field: 'status.conditions[Ready].status', value: 'absent' },
+      ],
     });
+    const { gaps, unknown } = detected({ nodes, pods });
+    expect({ gaps, unknown }).toMatchObject({
+      gaps: [],
+      unknown: [{ node: 'n1', daemonSet: 'kube-system/agent', reason: 'pod-conditions-missing' }],
+    });
+  });
+
+  it.each<[string, Pod['status'], string]>([
+    ['Pending without conditions, as before a kubelet took it', { phase: 'Pending' }, 'unknown'],
+    ['Failed without conditions', { phase: 'Failed', reason: 'Evicted' }, 'evicted'],
+  ])('is a gap when %s', (_, status, cause) => {
+    expect(gapOn({ nodes, pods: [pod('n1', { age: hour, status })] }).cause).toBe(cause);
+  });
+
+  it('is ready when another pod of it says so', () => {
+    const pods = [pod('n1', { status: { phase: 'Running' } }), pod('n1')];
+    expect(stateOn({ nodes, pods }).kind).toBe('ok');
+  });
+
+  it('is node-not-ready when the node says so, whatever its pod leaves out', () => {
+    const down = [node('n1', { conditions: [condition('Ready', 'False', hour)] })];
+    const pods = [pod('n1', { status: { phase: 'Running' } })];
+    expect(gapOn({ nodes: down, pods }).cause).toBe('node-not-ready');
   });
 
   it('is a gap when Ready but not Running', () => {

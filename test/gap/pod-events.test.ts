@@ -138,6 +138,14 @@ describe('a pod whose containers are still to be made', () => {
       {
         reason: 'events-unavailable',
         message: 'events could not be read (forbidden): they might tell the cause of 1 gap',
+        evidence: [
+          {
+            object: 'events',
+            field: 'list',
+            value: 'forbidden',
+            wouldChange: 'they can be read, or a dump holds them',
+          },
+        ],
       },
     ]);
     expect(detected({ nodes, pods: [creating(minute)], events: unread }).unknown).toEqual([]);

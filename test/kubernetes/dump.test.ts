@@ -42,8 +42,8 @@ describe('readDump', () => {
   it('says that events and NodeClaims were not read when there are none', () => {
     expect(factsFromList(list(...needed))).toMatchObject({
       cluster: 'dump',
-      events: { ok: false, reason: 'events not in the dump' },
-      nodeClaims: { ok: false, reason: 'NodeClaims not in the dump' },
+      events: { ok: false, reason: 'events not in the dump', notAsked: true },
+      nodeClaims: { ok: false, reason: 'NodeClaims not in the dump', notAsked: true },
     });
   });
 

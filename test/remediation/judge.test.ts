@@ -22,10 +22,13 @@ describe('judge', () => {
     });
   });
 
-  it('needs no events to call a node healthy', () => {
-    const unknown = [{ reason: 'events-unavailable', message: 'denied' }];
-    expect(judge(judgeFactsOf({ gaps: [], unknown })).kind).toBe('healthy');
-  });
+  it.each(['events-unavailable', 'nodeclaims-unavailable'])(
+    'needs nothing that is %s to call a node healthy',
+    (reason) => {
+      const unknown = [{ reason, message: 'denied' }];
+      expect(judge(judgeFactsOf({ gaps: [], unknown })).kind).toBe('healthy');
+    },
+  );
 
   it('is not moved by what is unknown of another node', () => {
     const unknown = [{ node: 'n2', reason: 'heartbeat-stale', message: 'silent' }];
