@@ -1,18 +1,18 @@
-import * as z from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { Approvals } from '../lib/safety/approvals.ts';
+import * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler, workflow } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
 const requestSchema = z.discriminatedUnion('action', [
-  z.object({ action: z.literal('list'), cluster: z.string().optional() }),
+  z.object({ action: z.literal('list'), cluster: z.optional(z.string()) }),
   z.object({
     action: z.literal('decide'),
-    id: z.string().min(1),
+    id: z.string().check(z.minLength(1)),
     decision: z.enum(['approve', 'deny', 'retry', 'proceed', 'release']),
     /** Who answers, as the caller's IAM identity says. */
-    by: z.string().min(1),
+    by: z.string().check(z.minLength(1)),
   }),
 ]);
 

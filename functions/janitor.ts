@@ -1,9 +1,9 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import * as z from 'zod';
 import { attemptSchema } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { Slots } from '../lib/safety/slots.ts';
+import * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
@@ -11,10 +11,10 @@ import { parseEvent } from './shared/task.ts';
 /** `Step Functions Execution Status Change`, as far as it is read. */
 const statusChangeSchema = z.object({
   detail: z.object({
-    executionArn: z.string().min(1),
+    executionArn: z.string().check(z.minLength(1)),
     status: z.string(),
     /** JSON text; absent when it was too large for the event. */
-    input: z.string().nullish(),
+    input: z.nullish(z.string()),
   }),
 });
 

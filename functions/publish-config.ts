@@ -1,13 +1,13 @@
-import * as z from 'zod';
 import { loadConfig } from '../lib/config/load.ts';
 import { ConfigStore } from '../lib/config/store.ts';
+import * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
 const eventSchema = z.object({
   RequestType: z.enum(['Create', 'Update', 'Delete']),
-  PhysicalResourceId: z.string().optional(),
+  PhysicalResourceId: z.optional(z.string()),
   ResourceProperties: z.object({ document: z.string(), fileName: z.string() }),
 });
 

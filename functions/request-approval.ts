@@ -1,8 +1,8 @@
-import type * as z from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
 import { Approvals, answersTo } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
+import type * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, parseEvent } from './shared/task.ts';

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
@@ -24,6 +23,7 @@ import { Refutations } from '../lib/safety/refuted.ts';
 import { ScanStore } from '../lib/safety/scan-store.ts';
 import { labelOf } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
+import * as z from '../lib/zod.ts';
 import {
   awsPorts,
   lambdaHandler,
@@ -37,7 +37,7 @@ import { parseEvent } from './shared/task.ts';
 
 type ScanPorts = JudgingPorts & Pick<Ports, 'workflow' | 'notifier' | 'publisher' | 'metrics'>;
 
-const scanSchema = z.object({ cluster: z.string().min(1) });
+const scanSchema = z.object({ cluster: z.string().check(z.minLength(1)) });
 
 export interface ScanResult {
   cluster: string;

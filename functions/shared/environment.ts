@@ -1,18 +1,20 @@
-import * as z from 'zod';
 import { NodegapError } from '../../lib/errors.ts';
+import * as z from '../../lib/zod.ts';
+
+const text = z.string().check(z.minLength(1));
 
 /** The environment variables that the stack gives every function. */
 const environmentSchema = z.object({
-  TABLE_NAME: z.string().min(1),
-  TOPIC_ARN: z.string().min(1),
-  BUS_NAME: z.string().min(1),
+  TABLE_NAME: text,
+  TOPIC_ARN: text,
+  BUS_NAME: text,
   /** `account/region/stack`. */
-  INSTALLATION: z.string().min(1),
+  INSTALLATION: text,
   /** JSON: ARN of the state machine of each network. */
-  STATE_MACHINES: jsonRecord().optional(),
+  STATE_MACHINES: z.optional(jsonRecord()),
   /** JSON: name of the scan function of each network. */
-  SCAN_FUNCTIONS: jsonRecord().optional(),
-  AWS_REGION: z.string().min(1),
+  SCAN_FUNCTIONS: z.optional(jsonRecord()),
+  AWS_REGION: text,
 });
 export type Environment = z.infer<typeof environmentSchema>;
 
@@ -29,12 +31,13 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
 }
 
 function jsonRecord() {
-  return z.string().transform((text, context): Record<string, string> => {
+  const read = z.transform((json: string, { issues }): Record<string, string> => {
     try {
-      return z.record(z.string(), z.string()).parse(JSON.parse(text));
+      return z.record(z.string(), z.string()).parse(JSON.parse(json));
     } catch {
-      context.addIssue({ code: 'custom', message: 'is not a JSON object of strings' });
+      issues.push({ code: 'custom', message: 'is not a JSON object of strings', input: json });
       return z.NEVER;
     }
   });
+  return z.pipe(z.string(), read);
 }

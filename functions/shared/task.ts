@@ -1,10 +1,10 @@
-import type * as z from 'zod';
 import { NodegapError } from '../../lib/errors.ts';
 import {
   type TaskEvent,
   taskEventSchema,
   type WorkflowState,
 } from '../../lib/remediation/workflow-state.ts';
+import type * as z from '../../lib/zod.ts';
 import type { Log } from './ports.ts';
 
 /** The ids that every log line of an attempt carries. */
@@ -14,7 +14,7 @@ export function attemptIds(state: WorkflowState, execution: string): Record<stri
 }
 
 /** Parses `event` or throws `BadInput`, which names the field. */
-export function parseEvent<T>(schema: z.ZodType<T>, event: unknown): T {
+export function parseEvent<T>(schema: z.ZodMiniType<T>, event: unknown): T {
   const parsed = schema.safeParse(event);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];

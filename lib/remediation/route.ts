@@ -3,8 +3,8 @@
  * asked for one, and every attempt reads its facts anew. Other events make a scan run at once, or
  * keep nodegap off an instance that is going away.
  */
-import * as z from 'zod';
 import { parseTime } from '../clock.ts';
+import * as z from '../zod.ts';
 
 export const gapFound = 'Node Gap Found';
 export const nodeRequested = 'Node Requested';
@@ -26,19 +26,20 @@ export const busEventSchema = z.object({
 });
 export type IncomingEvent = z.infer<typeof busEventSchema>;
 
+const text = z.string().check(z.minLength(1));
 const nodeDetail = z.object({
-  cluster: z.string().min(1),
-  node: z.string().min(1),
-  nodeUid: z.string().min(1),
+  cluster: text,
+  node: text,
+  nodeUid: text,
 });
-const instanceDetail = z.object({ 'instance-id': z.string().min(1), state: z.string().optional() });
+const instanceDetail = z.object({ 'instance-id': text, state: z.optional(z.string()) });
 const lifecycleDetail = z.object({
-  EC2InstanceId: z.string().min(1),
-  Destination: z.string().optional(),
+  EC2InstanceId: text,
+  Destination: z.optional(z.string()),
 });
 /** The reference pages do not promise the field, so without it every cluster is looked at. */
-const addonDetail = z.object({ clusterName: z.string().min(1).optional() });
-const forwardedDetail = z.object({ cluster: z.string().min(1) });
+const addonDetail = z.object({ clusterName: z.optional(text) });
+const forwardedDetail = z.object({ cluster: text });
 
 /** Older facts say nothing of now; the next scan knows better. */
 const staleAfterMs = 15 * 60_000;

@@ -3,18 +3,20 @@
  * its own key the flat answer of each handler. Small on purpose (ids, codes, numbers): Step
  * Functions ends an execution whose state passes 256 KiB, and no Catch sees that.
  */
-import * as z from 'zod';
 import type { Scope } from '../safety/scope.ts';
+import * as z from '../zod.ts';
 
 const text = z.string();
+const someText = text.check(z.minLength(1));
+const ordinal = z.int().check(z.positive());
 const epochMs = z.number();
 
 export const attemptSchema = z.object({
-  cluster: text.min(1),
-  node: text.min(1),
-  nodeUid: text.min(1),
-  episode: z.number().int().positive(),
-  attempt: z.number().int().positive(),
+  cluster: someText,
+  node: someText,
+  nodeUid: someText,
+  episode: ordinal,
+  attempt: ordinal,
 });
 
 /** Why a flow turns: a stable code and words for a person. */
@@ -22,8 +24,8 @@ const turn = {
   code: text,
   message: text,
   /** Whose breaker it is, when it is one. */
-  scopeKind: z.enum(['pool', 'zone', 'cluster']).optional(),
-  scopeName: text.optional(),
+  scopeKind: z.optional(z.enum(['pool', 'zone', 'cluster'])),
+  scopeName: z.optional(text),
 };
 
 /** The scope of a breaker as flat fields of a result. */
@@ -88,7 +90,7 @@ export const restartSchema = z.object({ ...turn, at: epochMs });
 export const answerSchema = z.object({
   decision: z.enum(['approve', 'deny', 'retry', 'proceed', 'release', 'none']),
   by: text,
-  at: epochMs.optional(),
+  at: z.optional(epochMs),
 });
 
 export const taintSchema = z.object({
@@ -134,22 +136,22 @@ export const verificationSchema = z.object({
 
 export const releaseSchema = z.object({ ...turn });
 
-export const failureSchema = z.object({ Error: text, Cause: text.optional() });
+export const failureSchema = z.object({ Error: text, Cause: z.optional(text) });
 
-export const workflowStateSchema = attemptSchema.extend({
-  confirm: confirmSchema.optional(),
-  slot: slotSchema.optional(),
-  isolation: isolationSchema.optional(),
-  recovery: recoverySchema.optional(),
-  restart: restartSchema.optional(),
-  answer: answerSchema.optional(),
-  place: slotSchema.optional(),
-  taint: taintSchema.optional(),
-  drain: drainSchema.optional(),
-  replacement: replacementSchema.optional(),
-  verification: verificationSchema.optional(),
-  release: releaseSchema.optional(),
-  failure: failureSchema.optional(),
+export const workflowStateSchema = z.extend(attemptSchema, {
+  confirm: z.optional(confirmSchema),
+  slot: z.optional(slotSchema),
+  isolation: z.optional(isolationSchema),
+  recovery: z.optional(recoverySchema),
+  restart: z.optional(restartSchema),
+  answer: z.optional(answerSchema),
+  place: z.optional(slotSchema),
+  taint: z.optional(taintSchema),
+  drain: z.optional(drainSchema),
+  replacement: z.optional(replacementSchema),
+  verification: z.optional(verificationSchema),
+  release: z.optional(releaseSchema),
+  failure: z.optional(failureSchema),
 });
 
 export type WorkflowState = z.infer<typeof workflowStateSchema>;
@@ -169,11 +171,11 @@ export type ReleaseResult = z.infer<typeof releaseSchema>;
 export const taskEventSchema = z.object({
   state: workflowStateSchema,
   /** Execution ARN. */
-  execution: text.min(1),
+  execution: someText,
 });
 export type TaskEvent = z.infer<typeof taskEventSchema>;
 
-export const approvalEventSchema = taskEventSchema.extend({
+export const approvalEventSchema = z.extend(taskEventSchema, {
   question: z.enum(['replace', 'drain-blocked']),
-  taskToken: text.min(1),
+  taskToken: someText,
 });

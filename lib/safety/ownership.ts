@@ -11,10 +11,10 @@
  * - `spec.taints` is an atomic list for every patch type: the list as read is written back with
  *   only our own entry added or taken out, the others untouched.
  */
-import * as z from 'zod';
 import { NodegapError } from '../errors.ts';
 import type { Node, Taint } from '../kubernetes/objects.ts';
 import type { JsonPatchOperation } from '../ports.ts';
+import * as z from '../zod.ts';
 
 export const isolationAnnotation = 'nodegap.dev/isolation';
 
@@ -71,10 +71,10 @@ export type ReleasePlan =
   | { kind: 'refused'; refusal: OwnershipRefusal };
 
 const markSchema = z.object({
-  installation: z.string().min(1),
-  execution: z.string().min(1),
-  episode: z.number().int().positive(),
-  attempt: z.number().int().positive(),
+  installation: z.string().check(z.minLength(1)),
+  execution: z.string().check(z.minLength(1)),
+  episode: z.int().check(z.positive()),
+  attempt: z.int().check(z.positive()),
   cordoned: z.boolean(),
   tainted: z.boolean(),
   at: z.iso.datetime(),

@@ -4,7 +4,6 @@
  * record for the checks.
  */
 import { randomUUID } from 'node:crypto';
-import * as z from 'zod';
 import type { Log } from '../../functions/shared/ports.ts';
 import { loadConfig } from '../../lib/config/load.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -13,6 +12,7 @@ import { createTransport, type Transport } from '../../lib/kubernetes/transport.
 import { createWriter } from '../../lib/kubernetes/writer.ts';
 import type { ClusterReader, ClusterWriter } from '../../lib/ports.ts';
 import { attemptSchema } from '../../lib/remediation/workflow-state.ts';
+import * as z from '../../lib/zod.ts';
 import type { SleepingClock } from '../clock.ts';
 import type { ServedCluster } from '../cluster/api/http-server.ts';
 import type { Happening } from '../cluster/changes.ts';
@@ -49,7 +49,7 @@ export interface Act {
 }
 
 /** A log line of a handler's answer. */
-const answerSchema = attemptSchema.extend({
+const answerSchema = z.extend(attemptSchema, {
   execution: z.string(),
   result: z.object({ code: z.string(), message: z.string() }),
 });
