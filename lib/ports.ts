@@ -64,6 +64,34 @@ export interface ClusterReader {
   getPod(namespace: string, name: string): Promise<Pod | undefined>;
   getDaemonSet(namespace: string, name: string): Promise<DaemonSet | undefined>;
   getNodeClaim(name: string): Promise<NodeClaim | undefined>;
+  /** Absent where nothing is gained by them. */
+  readonly quick?: QuickReads;
+}
+
+/** A pod as the API server shows it in a table: what `kubectl get pods -o wide` prints. */
+export interface PodRow {
+  name: string;
+  /** Ready containers of all, for example `2/2`. */
+  ready: string;
+  status: string;
+  /** Undefined when it is on no node yet. */
+  node: string | undefined;
+  /** Conditions of readiness gates that hold, for example `0/1`; `<none>` without gates. */
+  readinessGates: string;
+}
+
+/** Reads of a part, for a scan that does not read every pod in full. Complete or they throw. */
+export interface QuickReads {
+  /** Pods of one namespace that a DaemonSet made. Undefined when the server shows no tables. */
+  tabulateDaemonSetPods(namespace: string): Promise<PodRow[] | undefined>;
+  /** As `listDaemonSetPods`, of one node. */
+  listDaemonSetPodsOnNode(node: string): Promise<Pod[]>;
+  /** As `listDaemonSetPods`, those on no node yet. */
+  listUnscheduledDaemonSetPods(): Promise<Pod[]>;
+  /** As `listDaemonSetPods`, those that the selector of the DaemonSet matches. */
+  listPodsOf(daemonSet: DaemonSet): Promise<Pod[]>;
+  /** Whether such a pod carries another template revision than this one. */
+  hasOtherRevision(daemonSet: DaemonSet, revision: string): Promise<boolean>;
 }
 
 /** Changes to one cluster. */

@@ -21,6 +21,8 @@ export interface Page {
 export interface ListFormat {
   /** What to ask for. The server may answer in JSON all the same. */
   accept: string;
+  /** Further parameters of the request. */
+  query?: Readonly<Record<string, string>>;
   /** @throws KubernetesError when the answer to the list of `path` is no list. */
   open(path: string, answer: Answer): Page;
 }
@@ -30,7 +32,7 @@ export const jsonFormat: ListFormat = {
   open(path, { body }) {
     const list = parseJson(path, body) as {
       items?: unknown;
-      metadata?: { continue?: unknown; resourceVersion?: unknown };
+      metadata?: ListHead;
     } | null;
     // Go writes an empty list as [] or null; a body without the key is no list at all.
     const items = list?.items === null ? [] : list?.items;
@@ -57,8 +59,14 @@ export function protobufFormat(readItem: (reader: PbfReader, end: number) => unk
   };
 }
 
-/** JSON of `metadata` or the message ListMeta, as far as it says where and what state. */
-function headOf(metadata: { continue?: unknown; resourceVersion?: unknown } | undefined) {
+/** `metadata` of a list. */
+export interface ListHead {
+  continue?: unknown;
+  resourceVersion?: unknown;
+}
+
+/** Where a list goes on and which state of the cluster it shows. */
+export function headOf(metadata: ListHead | undefined): Omit<Page, 'items'> {
   const { continue: token, resourceVersion } = metadata ?? {};
   return {
     token: typeof token === 'string' && token !== '' ? token : undefined,

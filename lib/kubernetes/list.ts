@@ -123,6 +123,7 @@ async function getPage(
   const query = {
     limit: String(options.limit ?? defaultLimit),
     ...selectors,
+    ...format.query,
     ...(token === undefined ? {} : { continue: token }),
   };
   const answer = await getPatiently(

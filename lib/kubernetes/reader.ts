@@ -16,6 +16,7 @@ import {
   projectPodDisruptionBudget,
 } from './projections.ts';
 import { readNode, readScanPod } from './protobuf/objects.ts';
+import { createQuickReads, revisionLabel } from './quick-reads.ts';
 import type { Transport } from './transport.ts';
 
 const nodes = '/api/v1/nodes';
@@ -63,7 +64,7 @@ export function createReader(
     listDaemonSets: () => list(daemonSets, {}, projectDaemonSet),
     // DaemonSet and StatefulSet pods carry the label: of 100,000 pods only those cross the wire.
     listDaemonSetPods: () =>
-      list(pods, { labelSelector: 'controller-revision-hash' }, projectCompactPod, podFormat),
+      list(pods, { labelSelector: revisionLabel }, projectCompactPod, podFormat),
     listPodsOnNode: (node) => list(pods, { fieldSelector: `spec.nodeName=${node}` }, projectPod),
     listUnscheduledPods: () =>
       list(pods, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }, projectPod),
@@ -87,6 +88,7 @@ export function createReader(
         projectDaemonSet,
       ),
     getNodeClaim: (name) => get(`${nodeClaims}/${segment(name)}`, projectNodeClaim),
+    quick: createQuickReads(transport, listOptions, podFormat),
   };
 }
 

@@ -11,8 +11,10 @@
 import http from 'node:http';
 import https from 'node:https';
 import { gunzip } from 'node:zlib';
-import { messageOf, UsageError } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import type { Answer, UnreachableError } from './errors.ts';
+import { flatHeaders, queryString, serverUrl } from './http-values.ts';
+import { openStream, type StreamOutcome, type StreamRequest } from './stream.ts';
 import { unreachable, unreachableBecause } from './unreachable.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -83,6 +85,12 @@ export interface Transport {
   close(): void;
 }
 
+/** A transport that also hands out answers as they come. */
+export interface StreamingTransport extends Transport {
+  /** GETs an answer without end, on a connection of its own. @throws UnreachableError. */
+  stream(request: StreamRequest): Promise<StreamOutcome>;
+}
+
 const defaultConnectMs = 5_000;
 const defaultRequestMs = 60_000;
 const maxSockets = 16;
@@ -91,7 +99,7 @@ const maxSockets = 16;
  * Makes the transport of one cluster. Nothing is sent before the first request.
  * @throws UsageError when `server` is not an http or https URL.
  */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(options: TransportOptions): StreamingTransport {
   const base = serverUrl(options.server);
   const secure = base.protocol === 'https:';
   const where = base.origin;
@@ -101,7 +109,9 @@ export function createTransport(options: TransportOptions): Transport {
   const requestMs = options.timeouts?.requestMs ?? defaultRequestMs;
   const stats: TransportStats = { requests: 0, connections: 0, bytesReceived: 0, bytesDecoded: 0 };
 
-  async function headersFor(request: TransportRequest): Promise<Record<string, string>> {
+  async function headersFor(
+    request: Omit<TransportRequest, 'method' | 'path'>,
+  ): Promise<Record<string, string>> {
     const headers: Record<string, string> = {
       accept: request.accept ?? 'application/json',
       'accept-encoding': 'gzip',
@@ -117,20 +127,27 @@ export function createTransport(options: TransportOptions): Transport {
     return headers;
   }
 
+  function prepare(
+    request: Pick<TransportRequest, 'path' | 'query' | 'signal'> & { method: Method },
+    headers: Record<string, string>,
+    through: http.Agent,
+  ): http.ClientRequest {
+    return (secure ? https : http).request({
+      protocol: base.protocol,
+      hostname: base.hostname.replace(/^\[|\]$/g, ''),
+      ...(base.port === '' ? {} : { port: base.port }),
+      method: request.method,
+      path: `${prefix}${request.path}${queryString(request.query)}`,
+      headers,
+      agent: through,
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    });
+  }
+
   function sendOnce(request: TransportRequest, headers: Record<string, string>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       stats.requests += 1;
-      const send = secure ? https.request : http.request;
-      const outgoing = send({
-        protocol: base.protocol,
-        hostname: base.hostname.replace(/^\[|\]$/g, ''),
-        ...(base.port === '' ? {} : { port: base.port }),
-        method: request.method,
-        path: `${prefix}${request.path}${queryString(request.query)}`,
-        headers,
-        agent,
-        ...(request.signal === undefined ? {} : { signal: request.signal }),
-      });
+      const outgoing = prepare(request, headers, agent);
       const timeoutMs = request.timeoutMs ?? requestMs;
       // Once an answer has begun, destroying the request shows only as a cut connection: the
       // reason is kept here.
@@ -211,6 +228,16 @@ export function createTransport(options: TransportOptions): Transport {
     });
   }
 
+  // A stream takes a connection for long, and never one that may have died while idle.
+  const streamAgent = options.agent ?? makeAgent(secure, options.tls, { keepAlive: false });
+  async function stream(request: StreamRequest): Promise<StreamOutcome> {
+    const outgoing = prepare({ ...request, method: 'GET' }, await headersFor({}), streamAgent);
+    const context = { where, secure, connectMs, stats };
+    return openStream(outgoing, request, context).catch((error: unknown) => {
+      throw heard(unreachable(where, error));
+    });
+  }
+
   function heard(failure: UnreachableError): UnreachableError {
     options.onUnreachable?.(failure);
     return failure;
@@ -225,7 +252,17 @@ export function createTransport(options: TransportOptions): Transport {
       options.invalidate();
       return send(request);
     },
-    close: () => agent.destroy(),
+    async stream(request) {
+      const outcome = await stream(request);
+      const unauthorised = outcome.kind === 'refused' && outcome.answer.status === 401;
+      if (!unauthorised || options.invalidate === undefined) return outcome;
+      options.invalidate();
+      return stream(request);
+    },
+    close() {
+      agent.destroy();
+      streamAgent.destroy();
+    },
   };
 }
 
@@ -238,30 +275,12 @@ class ReusedSocketError extends Error {
   }
 }
 
-function serverUrl(server: string): URL {
-  const url = URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new UsageError(`the server address "${server}" is not an http or https URL`);
-  }
-  return url;
-}
-
-function makeAgent(secure: boolean, tls: TlsOptions | undefined): http.Agent {
-  const pool = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets };
+function makeAgent(
+  secure: boolean,
+  tls: TlsOptions | undefined,
+  pool: http.AgentOptions = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets },
+): http.Agent {
   return secure ? new https.Agent({ ...pool, ...tls }) : new http.Agent(pool);
-}
-
-function queryString(query: Record<string, string> | undefined): string {
-  const text = new URLSearchParams(query).toString();
-  return text === '' ? '' : `?${text}`;
-}
-
-function flatHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
 }
 
 function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> {
