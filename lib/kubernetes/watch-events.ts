@@ -1,0 +1,73 @@
+/**
+ * The body of a watch → its events. One event is one line of JSON; a newline byte stands nowhere
+ * else, so lines are cut from bytes and decoded whole: a chunk may end inside a character.
+ */
+
+export type WatchEvent<T> =
+  | { type: 'changed' | 'removed'; object: T; resourceVersion: string | undefined }
+  /** Nothing happened up to that version. */
+  | { type: 'bookmark'; resourceVersion: string | undefined }
+  /** A meta/v1 Status. The server ends the stream after it. */
+  | { type: 'error'; status: unknown };
+
+const newline = 0x0a;
+/** etcd refuses objects above 1.5 MiB; JSON may make a few times that of one. */
+const longestLine = 16 * 1024 * 1024;
+
+/**
+ * Reads events from `chunks`. A last line without its newline is what a cut connection left.
+ * @throws SyntaxError for what is no JSON, TypeError for what is no event, RangeError for a line
+ * without end, and what `project` throws.
+ */
+export async function* readWatchEvents<T>(
+  chunks: AsyncIterable<Buffer>,
+  project: (raw: unknown) => T,
+): AsyncGenerator<WatchEvent<T>> {
+  for await (const line of linesOf(chunks)) {
+    if (line.length > 0) yield parseEvent(line, project);
+  }
+}
+
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let begun: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      const rest = chunk.subarray(from, end);
+      yield (begun.length === 0 ? rest : Buffer.concat([...begun, rest])).toString('utf8').trim();
+      begun = [];
+      length = 0;
+      from = end + 1;
+    }
+    if (from === chunk.length) continue;
+    begun.push(chunk.subarray(from));
+    length += chunk.length - from;
+    if (length > longestLine) throw new RangeError(`an event is longer than ${longestLine} bytes`);
+  }
+}
+
+interface RawEvent {
+  type?: unknown;
+  object?: { metadata?: { resourceVersion?: unknown } } | null;
+}
+
+function parseEvent<T>(line: string, project: (raw: unknown) => T): WatchEvent<T> {
+  const event = JSON.parse(line) as RawEvent | null;
+  const object = event?.object;
+  const version = object?.metadata?.resourceVersion;
+  const resourceVersion = typeof version === 'string' && version !== '' ? version : undefined;
+  switch (event?.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+      return { type: 'changed', object: project(object), resourceVersion };
+    case 'DELETED':
+      return { type: 'removed', object: project(object), resourceVersion };
+    case 'BOOKMARK':
+      return { type: 'bookmark', resourceVersion };
+    case 'ERROR':
+      return { type: 'error', status: object };
+    default:
+      throw new TypeError(`it is no watch event: ${line.slice(0, 80)}`);
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Follows one resource live: a complete list, then a watch from its resourceVersion on.
+ *
+ * How it works: every event, and the bookmarks that the server sends about every minute, move the
+ * version from which a closed stream goes on. A version that the server no longer keeps (410, as an
+ * answer or as an ERROR event) means that changes were missed, so the resource is listed again. Any
+ * other ERROR event, or one that cannot be read, is treated alike after a wait: what it would have
+ * said is not known.
+ *
+ * Gotcha: right after its start an API server may answer 401 and 403 because it has not read its
+ * own RBAC objects yet. Only a refusal before the first success is final.
+ */
+import type { Clock } from '../clock.ts';
+import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
+import { backoffMs, type Pacing } from '../pacing.ts';
+import { errorFromAnswer, parseStatus, UnreachableError } from './errors.ts';
+import { type ListSelectors, listWithVersion } from './list.ts';
+import type { StreamingTransport } from './transport.ts';
+import { readWatchEvents, type WatchEvent } from './watch-events.ts';
+
+/** What to follow. */
+export interface FollowedResource<T> {
+  path: string;
+  selectors: ListSelectors;
+  project(raw: unknown): T;
+}
+
+/** Hears of everything that happens, in order. Must not throw. */
+export interface WatchObserver<T> {
+  /** All objects there are. `expired`: the server had forgotten the changes in between. */
+  listed(items: T[], why: 'first' | 'expired'): void;
+  changed(object: T): void;
+  removed(object: T): void;
+  /** The watch stands: from now on changes are heard of as they happen. */
+  following(): void;
+  /** Nothing is heard of at present, and changes may be missed; the next try is in `retryInMs`. */
+  broken(error: KubernetesError, retryInMs: number): void;
+}
+
+/** Lets only so many lists run at once. */
+export type Gate = <R>(work: () => Promise<R>) => Promise<R>;
+
+export interface FollowOptions {
+  clock: Clock;
+  pacing: Pacing;
+  /** Ends it. */
+  signal: AbortSignal;
+  gate: Gate;
+  /** Milliseconds without a byte, bookmarks included, after which a stream counts as broken. */
+  idleMs?: number;
+  /** Objects per page of a list. */
+  limit?: number;
+}
+
+/** The server sends a bookmark about every minute (apiserver storage/cacher bookmarkFrequency). */
+const defaultIdleMs = 150_000;
+const answerMs = 15_000;
+/** As client-go: between five and ten minutes, so that many clients do not return at once. */
+const minWatchSeconds = 300;
+const backoff = { baseMs: 500, maxMs: 30_000 };
+/** A stream that lasted as long was no failure, even if nothing came. */
+const decentMs = 10_000;
+
+/**
+ * Follows `resource` until the signal aborts; then it returns.
+ * @throws KubernetesError when the very first list or watch fails: that is not waited out.
+ */
+export async function follow<T>(
+  transport: StreamingTransport,
+  resource: FollowedResource<T>,
+  observer: WatchObserver<T>,
+  options: FollowOptions,
+): Promise<void> {
+  const { clock, pacing, signal } = options;
+  let version: string | undefined;
+  let listedBefore = false;
+  let followedBefore = false;
+  let tries = 0;
+  while (!signal.aborted) {
+    try {
+      if (version === undefined) {
+        const list = await options.gate(() => readAll(transport, resource, options));
+        observer.listed(list.items, listedBefore ? 'expired' : 'first');
+        listedBefore = true;
+        version = list.resourceVersion;
+      }
+      const openedAt = clock.now();
+      let heard = false;
+      const opened = (): void => {
+        followedBefore = true;
+        observer.following();
+      };
+      for await (const event of watch(transport, resource, version, options, opened)) {
+        heard = true;
+        version = event.resourceVersion ?? version;
+        if (event.type === 'changed') observer.changed(event.object);
+        if (event.type === 'removed') observer.removed(event.object);
+        // An event proves that the way is free; the next failure is a new one.
+        tries = 0;
+      }
+      if (heard || clock.now() - openedAt >= decentMs) continue;
+      // Closed at once with nothing said: not to be repeated without a pause.
+      await pacing.sleep(backoffMs(tries, pacing.random, backoff));
+      tries += 1;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof KubernetesError)) throw error;
+      const expired = error.kind === 'gone' && listedBefore;
+      if (!followedBefore && !expired) throw error;
+      if (expired || error instanceof WatchBrokenError) version = undefined;
+      const asked = (error.retryAfterSeconds ?? 0) * 1000;
+      // To list again at once is right, but not again and again.
+      const own = expired && tries === 0 ? 0 : backoffMs(tries, pacing.random, backoff);
+      const waitMs = Math.max(asked, own);
+      tries += 1;
+      observer.broken(error, waitMs);
+      await pacing.sleep(waitMs);
+    }
+  }
+}
+
+function readAll<T>(
+  transport: StreamingTransport,
+  { path, selectors, project }: FollowedResource<T>,
+  { pacing, signal, limit }: FollowOptions,
+): ReturnType<typeof listWithVersion<T>> {
+  return listWithVersion(transport, path, selectors, project, {
+    sleep: pacing.sleep,
+    signal,
+    ...(limit === undefined ? {} : { limit }),
+  });
+}
+
+/** The stream cannot be gone on with, even though its version may still be known. */
+class WatchBrokenError extends KubernetesError {}
+
+async function* watch<T>(
+  transport: StreamingTransport,
+  { path, selectors, project }: FollowedResource<T>,
+  version: string,
+  { pacing, signal, idleMs = defaultIdleMs }: FollowOptions,
+  opened: () => void,
+): AsyncGenerator<Exclude<WatchEvent<T>, { type: 'error' }>> {
+  const outcome = await transport.stream({
+    path,
+    query: {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: version,
+      timeoutSeconds: String(Math.round(minWatchSeconds * (1 + pacing.random()))),
+      ...selectors,
+    },
+    signal,
+    answerMs,
+    idleMs,
+  });
+  if (outcome.kind === 'refused') throw errorFromAnswer({ method: 'WATCH', path }, outcome.answer);
+  opened();
+  try {
+    for await (const event of readWatchEvents(outcome.chunks, project)) {
+      if (event.type !== 'error') yield event;
+      else throw fromErrorEvent(path, event.status);
+    }
+  } catch (error) {
+    // What ended the stream itself. Everything else was an event that cannot be used.
+    if (error instanceof UnreachableError || error instanceof WatchBrokenError) throw error;
+    if (isKubernetesError(error, 'gone')) throw error;
+    throw new WatchBrokenError('server', `the watch of ${path} broke: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** An ERROR event carries a Status, as a refusal does. */
+function fromErrorEvent(path: string, status: unknown): KubernetesError {
+  const { message, reason } = parseStatus(Buffer.from(JSON.stringify(status ?? null)));
+  const code = (status as { code?: unknown } | null)?.code;
+  const said = message === '' ? '' : `: ${message}`;
+  if (code === 410 || reason === 'Gone' || reason === 'Expired') {
+    return new KubernetesError('gone', `the watch of ${path} is too old${said}`, { status: 410 });
+  }
+  return new WatchBrokenError('server', `the watch of ${path} ended with an error${said}`, {
+    ...(typeof code === 'number' ? { status: code } : {}),
+  });
+}
+
+/** A gate for `limit` at once; who has to wait is let in by turns. */
+export function gateOf(limit: number): Gate {
+  let free = limit;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
