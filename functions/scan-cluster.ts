@@ -1,14 +1,17 @@
 import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
+import type { UnknownEntry } from '../lib/gap/model.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
 import type { ClusterReader } from '../lib/ports.ts';
 import { actionableGaps, type GapVerdict } from '../lib/remediation/actionable.ts';
+import { compareStatus } from '../lib/remediation/compare-status.ts';
 import { finishCommitted } from '../lib/remediation/finish-committed.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
 import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
 import { breakerNotice } from '../lib/report/breaker-notice.ts';
+import { statusNotice } from '../lib/report/status-notice.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
 import {
   type BreakerState,
@@ -60,6 +63,7 @@ export function makeHandler(ports: ScanPorts) {
     const reading = await readCluster(ports, reader, cluster);
     await keepRecords(ports, reading);
     const breakers = await keepBreakers(ports, reading);
+    const disagreeing = await compareStatus(ports.table, reading);
     await freeDead(ports, reader, reading);
 
     const slots = await new Slots(ports.table, ports.clock, reading.config.breaker, ports).list(
@@ -85,8 +89,8 @@ export function makeHandler(ports: ScanPorts) {
       })),
     );
     await keepEpisodes(ports, reading, new Set(slots.map((slot) => slot.nodeUid)));
-    const result = await summarise(ports, reading, verdicts, plan);
-    await tell(ports, reading, plan, breakers);
+    const result = await summarise(ports, reading, verdicts, plan, disagreeing);
+    await tell(ports, reading, plan, breakers, disagreeing);
     return result;
   };
 }
@@ -166,6 +170,7 @@ async function tell(
   reading: ClusterReading,
   plan: ScanPlan,
   breakers: BreakerState[],
+  disagreeing: UnknownEntry[],
 ): Promise<void> {
   const { cluster } = reading.facts;
   const alerts = new Alerts(ports.table, ports.clock);
@@ -184,7 +189,13 @@ async function tell(
   for (const { key, notice } of plan.alerts) {
     await alerts.tellOnce(cluster, [key], () => ports.notifier.notify(notice));
   }
+  const statusKey = ({ daemonSet = '' }: UnknownEntry) => `status-disagrees#${daemonSet}`;
+  await alerts.tellOnce(cluster, disagreeing.map(statusKey), (fresh) => {
+    const news = disagreeing.filter((entry) => fresh.includes(statusKey(entry)));
+    return ports.notifier.notify(statusNotice(cluster, news));
+  });
   const lasting = [
+    ...disagreeing.map(statusKey),
     ...plan.alerts.map(({ key }) => key),
     ...open.map((state) => `breaker-opened#${labelOf(state)}#${state.openedAt}`),
   ];
@@ -242,6 +253,7 @@ async function summarise(
   reading: ClusterReading,
   verdicts: GapVerdict[],
   plan: ScanPlan,
+  disagreeing: UnknownEntry[],
 ): Promise<ScanResult> {
   const { detection, facts } = reading;
   const result: ScanResult = {
@@ -249,12 +261,16 @@ async function summarise(
     nodes: detection.nodes,
     gaps: detection.gaps.length,
     actionable: verdicts.filter(({ kind }) => kind === 'actionable').length,
-    unknown: detection.unknown.length,
+    unknown: detection.unknown.length + disagreeing.length,
     attempts: plan.attempts.length,
   };
   await new ScanStore(ports.table).save({ ...result, at: reading.now });
   ports.metrics.count('Gaps', result.gaps, { cluster: result.cluster });
   ports.metrics.count('Unknown', result.unknown, { cluster: result.cluster });
+  ports.metrics.count('StatusDisagrees', disagreeing.length, { cluster: result.cluster });
+  for (const { daemonSet, reason, message } of disagreeing) {
+    ports.log.warn(reason, { cluster: result.cluster, daemonSet, message });
+  }
   for (const [code, count] of notActedOn(verdicts)) {
     ports.metrics.count('NotActionable', count, { cluster: result.cluster, code });
   }

@@ -16,6 +16,7 @@ export const prefixes = {
   canary: 'canary#',
   episode: 'episode#',
   refuted: 'refuted#',
+  status: 'status#',
 } as const;
 
 export function slotKey(cluster: string, nodeUid: string): ItemKey {
