@@ -5,15 +5,28 @@
  * events, then rollout, starting (without any pod: missing), terminating, and last what only stands
  * out once the grace is over: not-ready, or unknown. What is found besides becomes a further cause.
  */
-import type { DaemonSet, Node, Pod, Toleration } from '../kubernetes/objects.ts';
-import { judgeContainers } from './container-cause.ts';
+import {
+  conditionOf,
+  type DaemonSet,
+  type Node,
+  type Pod,
+  type Toleration,
+} from '../kubernetes/objects.ts';
+import { type ContainerVerdict, judgeContainers } from './container-cause.ts';
 import type { LookedPastTaint } from './eligibility.ts';
 import { disruptionOf, judgeFinished, withPressure } from './failed-pod.ts';
 import type { Finding } from './finding.ts';
 import type { DetectionPolicy } from './model.ts';
 import { blockedByCondition, nodeNotReady, taintFindings } from './node-findings.ts';
 import type { NodeHealth } from './node-health.ts';
-import { type EventIndex, judgeCreation, judgePodEvents } from './pod-events.ts';
+import {
+  type EventIndex,
+  judgeCreation,
+  judgePodEvents,
+  judgeReplaced,
+  killEvidence,
+  probeEvidence,
+} from './pod-events.ts';
 import { notCreated, readyInAllButName, starting, terminating } from './pod-findings.ts';
 import { isFinished, type Readiness } from './readiness.ts';
 import type { Rollout } from './rollout.ts';
@@ -77,7 +90,9 @@ function silentCause(pair: OpenPair, fallback: Finding | undefined, now: number)
   const rollout = rolloutFinding(pair);
   if (rollout !== undefined) return rollout;
   if (readiness.kind === 'absent') return missing(pair);
-  if (readiness.kind === 'terminating') return terminating(readiness.pod, now);
+  if (readiness.kind === 'terminating') {
+    return terminating(readiness.pod, killEvidence(readiness.pod, pair.events, now), now);
+  }
   if (times.podYoung || times.nodeYoung) {
     return starting(readiness.pod, fallback, times.podYoung ? 'pod' : 'node');
   }
@@ -105,7 +120,10 @@ function testimonyOfAbsence(pair: OpenPair, now: number): Testimony {
   const { blockedBy, daemonSet, events, newestPod, times } = pair;
   const condition = blockedBy.filter(({ kind }) => kind === 'condition');
   const refused =
-    events === undefined ? undefined : judgeCreation(daemonSet, events, newestPod, now);
+    events === undefined
+      ? undefined
+      : (judgeCreation(daemonSet, events, newestPod, now) ??
+        judgeReplaced(daemonSet, pair.node.metadata.name, events, now));
   return {
     told: [
       ...(condition.length === 0 || pair.health.kind === 'not-ready'
@@ -132,17 +150,43 @@ function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: 
       ? { told: verdict.findings }
       : { told: [], fallback: verdict.finding, alongside: verdict.alongside };
   }
-  const containers = judgeContainers(pod, now, policy.podGraceMs);
-  if (containers.faults.length > 0) return { told: containers.faults };
-  if (containers.creating) {
-    const event = pair.events === undefined ? undefined : judgePodEvents(pod, pair.events, now);
+  return testimonyOfContainers(pair, pod, judgeContainers(pod, now, policy.podGraceMs), now);
+}
+
+function testimonyOfContainers(
+  pair: OpenPair,
+  pod: Pod,
+  { faults, unready, creating }: ContainerVerdict,
+  now: number,
+): Testimony {
+  const withProbe = (finding: Finding): Finding => ({
+    ...finding,
+    evidence: [...finding.evidence, ...probeEvidence(pod, pair.events, now)],
+  });
+  // What containers say from before their sandbox went away does not say why there is none now.
+  const sandboxGone =
+    conditionOf(pod.status.conditions, 'PodReadyToStartContainers')?.status === 'False';
+  const event =
+    pair.events !== undefined && (creating || sandboxGone)
+      ? judgePodEvents(pod, pair.events, now)
+      : undefined;
+  const telling = event !== undefined && event.cause !== 'unknown';
+  const setUp = telling && (faults.length === 0 || sandboxGone) ? [event] : [];
+  const unreadyNow = unready === undefined ? [] : [withProbe(unready)];
+  const [first, ...rest] = faults;
+  if (first !== undefined) {
+    const young = pair.times.podYoung || pair.times.nodeYoung;
     return {
-      told: event === undefined ? [] : [event],
-      fallback: containers.unready ?? notCreated(pod),
-      eventsMissed: pair.events === undefined && pair.times.pastGrace,
+      told: [...setUp, withProbe(first), ...rest],
+      // Running without being ready is a fault only once the grace is over.
+      alongside: young ? [] : unreadyNow,
     };
   }
-  return { told: [], fallback: containers.unready ?? readyInAllButName(pod) };
+  return {
+    told: setUp,
+    fallback: unreadyNow[0] ?? event ?? (creating ? notCreated(pod) : readyInAllButName(pod)),
+    eventsMissed: creating && pair.events === undefined && pair.times.pastGrace,
+  };
 }
 
 function missing({ node, daemonSet }: OpenPair): Finding {

@@ -1,10 +1,11 @@
 /**
  * Causes that only events tell. A pod whose sandbox or volumes cannot be set up just stays
- * ContainerCreating, and a pod that the API refuses is not there at all.
+ * ContainerCreating, a container that cannot be made is for a moment waiting without a reason, and a
+ * pod that the API refuses is not there at all.
  *
- * Gotcha: events live for an hour, are best effort and outlast what they report, so the newest one
- * counts. Mount failures come in pairs, a specific one and a general time-out: the specific one
- * counts.
+ * Gotchas: events live for an hour, are best effort and outlast what they report, so the newest one
+ * counts, and none from before the sandbox changed. Mount failures come in pairs, a specific one and
+ * a general time-out: the specific one counts.
  */
 import { parseTime } from '../clock.ts';
 import {
@@ -23,20 +24,39 @@ export type EventIndex = ReadonlyMap<string, readonly KubernetesEvent[]>;
 /** A DaemonSet that cannot create a pod tries again at least this often (work queue back-off). */
 const CREATE_RETRY_MS = 20 * 60_000;
 
-const causeOfReason: ReadonlyMap<string, Cause> = new Map([
+/**
+ * Until when a failed pod that was deleted explains that there is none: its successor is made within
+ * seconds, and the failed one stays up to 15 minutes before (failedPodsBackoff).
+ */
+const REPLACED_MS = 5 * 60_000;
+
+/** A probe runs every 10 seconds unless told otherwise: what failed longer ago is over. */
+const PROBE_MS = 10 * 60_000;
+
+/** What an event of a pod tells, by its reason. */
+const causeOfReason: ReadonlyMap<string, Cause | 'by-message'> = new Map([
   ['FailedCreatePodSandBox', 'sandbox'],
   ['NetworkNotReady', 'sandbox'],
+  // The kubelet has devices prepared between volumes and sandbox, and may tear an old one down.
+  ['FailedPrepareDynamicResources', 'sandbox'],
+  ['FailedKillPod', 'sandbox'],
   ['FailedMount', 'volume'],
   ['FailedAttachVolume', 'volume'],
   ['FailedMapVolume', 'volume'],
   ['InspectFailed', 'image-pull'],
   ['ErrImageNeverPull', 'image-pull'],
+  ['Failed', 'by-message'],
+  ['BackOff', 'by-message'],
 ]);
 
-/** A mount failure that names an object which is not there. */
+/** A mount failure, or a container's, that names an object or key which is not there. */
 const missingInput =
-  /\b(secrets?|configmaps?) "[^"]+" not found|references non-existent (secret|config) key/i;
+  /\b(secrets?|configmaps?|serviceaccounts?) "[^"]+" not found|references non-existent (secret|config) key|couldn't find key .* in (Secret|ConfigMap)/i;
 const generalTimeout = /unmounted volumes=\[/;
+const aboutImage =
+  /ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|Back-off pulling image|Failed to pull image/;
+const badImageName = /InvalidImageName|couldn't parse image|invalid reference format/;
+const badConfig = /runAsNonRoot/;
 
 export function indexEvents(events: readonly KubernetesEvent[]): EventIndex {
   const index = new Map<string, KubernetesEvent[]>();
@@ -50,36 +70,107 @@ export function indexEvents(events: readonly KubernetesEvent[]): EventIndex {
   return index;
 }
 
-/** What events say of a bound pod whose containers are still to be made. */
+/**
+ * What events say of a bound pod whose containers are still to be made, or whose sandbox is gone.
+ * `FailedSync` is heard only when nothing else speaks: it says that something failed, not what.
+ */
 export function judgePodEvents(pod: Pod, events: EventIndex, now: number): Finding | undefined {
-  // Sandbox and volumes are behind a pod whose sandbox stands; earlier events are history.
   const sandbox = conditionOf(pod.status.conditions, 'PodReadyToStartContainers');
-  const sandboxUpSince =
-    sandbox?.status === 'True' ? (parseTime(sandbox.lastTransitionTime) ?? now) : undefined;
-  const telling = (events.get(pod.metadata.uid) ?? [])
-    .filter((event) => causeOfReason.has(event.reason ?? ''))
-    .filter((event) => sandboxUpSince === undefined || timeOf(event, now) > sandboxUpSince)
-    .sort((a, b) => timeOf(b, now) - timeOf(a, now));
-  const newest = telling[0];
-  if (newest === undefined) return undefined;
+  const changedAt = parseTime(sandbox?.lastTransitionTime);
+  const own = newestFirst(events.get(pod.metadata.uid) ?? [], now);
+  // What came before the sandbox stood, or before it went, is history.
+  const isHistory = (event: KubernetesEvent): boolean =>
+    sandbox?.status === 'True'
+      ? timeOf(event, now) <= (changedAt ?? now)
+      : timeOf(event, now) < (changedAt ?? Number.NEGATIVE_INFINITY);
+  const telling = own.filter((event) => causeOfReason.has(event.reason ?? '') && !isHistory(event));
+  const [newest] = telling;
+  if (newest === undefined) {
+    const sync = own.find((event) => event.reason === 'FailedSync' && !isHistory(event));
+    return sync === undefined ? undefined : findingOf(sync, sync, now);
+  }
   const specific =
     telling.find(
       (event) => event.reason === newest.reason && !generalTimeout.test(event.message ?? ''),
     ) ?? newest;
-  const cause = causeOfReason.get(newest.reason ?? '') ?? 'unknown';
-  const said = shorten(specific.message ?? 'no message');
-  if (cause === 'volume' && missingInput.test(specific.message ?? '')) {
-    return {
-      cause: 'config-error',
-      message: `a volume of the pod names something that is not there: ${said}`,
-      evidence: [evidenceOf(specific, 'the object that the volume names exists')],
-      hint: 'template',
-    };
+  return findingOf(newest, specific, now);
+}
+
+/** The finding of an event, in the words of the most specific one of its reason. */
+function findingOf(newest: KubernetesEvent, specific: KubernetesEvent, now: number): Finding {
+  const text = specific.message ?? '';
+  const said = shorten(text === '' ? 'no message' : text);
+  const when = `${specific.reason ?? 'an event'} ${ago(now - timeOf(newest, now))} ago`;
+  const cause = causeOfEvent(newest.reason ?? '', text);
+  const evidence = [evidenceOf(specific, 'the kubelet gets past this step')];
+  if (cause === 'config-error') {
+    const message = missingInput.test(text)
+      ? `a volume or container of the pod names something that is not there: ${said}`
+      : `a container of the pod cannot be configured: ${said}`;
+    return { cause, message, evidence, hint: 'template' };
   }
   return {
     cause,
-    message: `${specific.reason} ${ago(now - timeOf(newest, now))} ago: ${said}`,
-    evidence: [evidenceOf(specific, 'the kubelet gets past this step')],
+    message: `${when}: ${said}`,
+    evidence,
+    ...(cause === 'image-pull' && badImageName.test(text) ? { hint: 'template' } : {}),
+  };
+}
+
+function causeOfEvent(reason: string, message: string): Cause {
+  const cause = causeOfReason.get(reason);
+  if (cause === 'volume') return missingInput.test(message) ? 'config-error' : 'volume';
+  if (cause === undefined) return /sandbox/i.test(message) ? 'sandbox' : 'unknown';
+  if (cause !== 'by-message') return cause;
+  if (aboutImage.test(message)) return 'image-pull';
+  return missingInput.test(message) || badConfig.test(message) ? 'config-error' : 'crash-loop';
+}
+
+/** The newest event of one of those reasons about an object, not older than `within` ms. */
+export function newestEvent(
+  uid: string,
+  events: EventIndex | undefined,
+  reason: string,
+  within: number,
+  now: number,
+): KubernetesEvent | undefined {
+  return newestFirst(events?.get(uid) ?? [], now).find(
+    (event) => event.reason === reason && now - timeOf(event, now) <= within,
+  );
+}
+
+/** What the kubelet last said of a probe that fails. */
+export function probeEvidence(pod: Pod, events: EventIndex | undefined, now: number): Evidence[] {
+  const event = newestEvent(pod.metadata.uid, events, 'Unhealthy', PROBE_MS, now);
+  return event === undefined ? [] : [evidenceOf(event, 'the probe succeeds')];
+}
+
+/** Why the kubelet does not get a pod to end. */
+export function killEvidence(pod: Pod, events: EventIndex | undefined, now: number): Evidence[] {
+  const event = newestEvent(pod.metadata.uid, events, 'FailedKillPod', CREATE_RETRY_MS, now);
+  return event === undefined ? [] : [evidenceOf(event, 'the kubelet ends the pod')];
+}
+
+/**
+ * That the controller deleted a failed pod of the node and is about to make another. Such a pod was
+ * thrown out or refused by the kubelet: a pod of a DaemonSet does not fail by itself.
+ */
+export function judgeReplaced(
+  daemonSet: DaemonSet,
+  node: string,
+  events: EventIndex,
+  now: number,
+): Finding | undefined {
+  const deleted = newestFirst(events.get(daemonSet.metadata.uid) ?? [], now).find(
+    ({ reason, message = '' }) =>
+      reason === 'FailedDaemonPod' && /\bon node (\S+?),/.exec(message)?.[1] === node,
+  );
+  if (deleted === undefined || now - timeOf(deleted, now) > REPLACED_MS) return undefined;
+  return {
+    cause: 'evicted',
+    message: `the kubelet ended or refused the last pod, and the controller deleted it ${ago(now - timeOf(deleted, now))} ago: ${shorten(deleted.message ?? '')}`,
+    evidence: [evidenceOf(deleted, 'the controller makes another pod and it gets Ready')],
+    hint: 'refused',
   };
 }
 
@@ -93,19 +184,18 @@ export function judgeCreation(
   newestPod: number,
   now: number,
 ): Finding | undefined {
-  const refusals = (events.get(daemonSet.metadata.uid) ?? [])
-    .filter(({ reason }) => reason === 'FailedCreate')
-    .sort((a, b) => timeOf(b, now) - timeOf(a, now));
-  const newest = refusals[0];
-  if (newest === undefined) return undefined;
-  const at = timeOf(newest, now);
-  if (at < newestPod || now - at > CREATE_RETRY_MS) return undefined;
+  const newest = newestEvent(daemonSet.metadata.uid, events, 'FailedCreate', CREATE_RETRY_MS, now);
+  if (newest === undefined || timeOf(newest, now) < newestPod) return undefined;
   return {
     cause: 'create-blocked',
     message: `the API server refuses the pod: ${shorten(newest.message ?? 'no message')}`,
     evidence: [evidenceOf(newest, 'the API server accepts the pod')],
     hint: 'template',
   };
+}
+
+function newestFirst(events: readonly KubernetesEvent[], now: number): KubernetesEvent[] {
+  return [...events].sort((a, b) => timeOf(b, now) - timeOf(a, now));
 }
 
 /** When an event was last seen, epoch ms; one without any time is taken as fresh. */
@@ -124,7 +214,7 @@ function evidenceOf(event: KubernetesEvent, wouldChange: string): Evidence {
   return {
     object: `event on ${kind.toLowerCase()} ${namespace === undefined ? name : `${namespace}/${name}`}`,
     field: event.reason ?? 'reason',
-    value: shorten(event.message ?? ''),
+    value: shorten(event.message ?? '') || 'no message',
     wouldChange,
   };
 }

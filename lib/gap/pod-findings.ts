@@ -1,17 +1,34 @@
 /** Findings about a pod of which neither kubelet nor scheduler gives a reason. */
 import { conditionOf, type Pod } from '../kubernetes/objects.ts';
+import { deletionAskerOf } from './failed-pod.ts';
 import { type Finding, podEvidence } from './finding.ts';
 import type { Evidence } from './model.ts';
 import { deletionAskedAt, isStuck } from './timing.ts';
-import { ago } from './words.ts';
+import { ago, shorten } from './words.ts';
 
-/** Only a pod that is being deleted is left. */
-export function terminating(pod: Pod, now: number): Finding {
+/**
+ * Only a pod that is being deleted is left. `killing` is what the kubelet said of ending it. A
+ * finalizer holds the object and not the containers: one that still runs is the kubelet's.
+ */
+export function terminating(pod: Pod, killing: Evidence[], now: number): Finding {
   const finalizers = pod.metadata.finalizers ?? [];
   const askedAt = deletionAskedAt(pod);
-  const since = askedAt === undefined ? '' : `, asked for ${ago(now - askedAt)} ago`;
-  const held = finalizers.length === 0 ? '' : `, held by finalizer ${finalizers.join(', ')}`;
+  const asker = deletionAskerOf(pod);
+  const asked = [
+    ...(askedAt === undefined ? [] : [`${ago(now - askedAt)} ago`]),
+    ...(asker === undefined ? [] : [asker]),
+  ];
+  const since = asked.length === 0 ? '' : `, asked for ${asked.join(' ')}`;
   const stuck = isStuck(pod, now);
+  const running = (pod.status.containerStatuses ?? []).flatMap(({ name, state }, index) =>
+    state?.running === undefined ? [] : [{ name, index, running: state.running }],
+  );
+  const held =
+    finalizers.length > 0
+      ? `, held by finalizer ${finalizers.join(', ')}`
+      : stuck
+        ? ', and the kubelet does not finish it'
+        : '';
   return {
     cause: 'terminating',
     message: `only a pod that is being deleted is left${since}${held}`,
@@ -24,7 +41,25 @@ export function terminating(pod: Pod, now: number): Finding {
       ),
       ...(finalizers.length === 0
         ? []
-        : [podEvidence(pod, 'metadata.finalizers', finalizers.join(', '))]),
+        : [
+            podEvidence(
+              pod,
+              'metadata.finalizers',
+              finalizers.join(', '),
+              'whoever set the finalizer removes it',
+            ),
+          ]),
+      ...(stuck
+        ? running.map(({ name, index, running: { startedAt } }) =>
+            podEvidence(
+              pod,
+              `status.containerStatuses[${index}].state.running.startedAt`,
+              startedAt,
+              `container ${name} ends`,
+            ),
+          )
+        : []),
+      ...killing,
     ],
     ...(stuck && finalizers.length === 0 ? { hint: 'stuck' } : {}),
   };
@@ -54,16 +89,26 @@ export function notCreated(pod: Pod): Finding {
   return {
     cause: 'unknown',
     message: step,
-    evidence: [podEvidence(pod, 'status.conditions[PodReadyToStartContainers]', sandbox?.status)],
+    evidence: [
+      podEvidence(
+        pod,
+        'status.conditions[PodReadyToStartContainers].status',
+        sandbox?.status,
+        sandbox?.status === 'True' ? 'the containers start' : 'it becomes True',
+      ),
+    ],
   };
 }
 
 /** No container is at fault, and the pod is not Ready: a readiness gate, or a condition that lags. */
 export function readyInAllButName(pod: Pod): Finding {
-  const gate = (pod.spec.readinessGates ?? []).find(
-    ({ conditionType }) => conditionOf(pod.status.conditions, conditionType)?.status !== 'True',
-  );
-  if (gate === undefined) {
+  const gates = (pod.spec.readinessGates ?? [])
+    .map(({ conditionType }) => ({
+      type: conditionType,
+      condition: conditionOf(pod.status.conditions, conditionType),
+    }))
+    .filter(({ condition }) => condition?.status !== 'True');
+  if (gates.length === 0) {
     const reported = (pod.status.containerStatuses ?? []).length > 0;
     return {
       cause: 'not-ready',
@@ -73,17 +118,23 @@ export function readyInAllButName(pod: Pod): Finding {
       evidence: [readyEvidence(pod)],
     };
   }
-  const { conditionType } = gate;
-  const status = conditionOf(pod.status.conditions, conditionType)?.status;
   return {
     cause: 'not-ready',
-    message: `readiness gate ${conditionType} is ${status ?? 'not set'}`,
+    message: gates
+      .map(({ type, condition }) => {
+        const why = [condition?.reason, condition?.message].filter(Boolean).join(': ');
+        const said = why === '' ? '' : ` (${shorten(why)})`;
+        return `readiness gate ${type} is ${condition?.status || 'not set'}${said}`;
+      })
+      .join('; '),
     evidence: [
-      podEvidence(
-        pod,
-        `status.conditions[${conditionType}].status`,
-        status,
-        'the gate becomes True',
+      ...gates.map(({ type, condition }) =>
+        podEvidence(
+          pod,
+          `status.conditions[${type}].status`,
+          condition?.status,
+          'the gate becomes True',
+        ),
       ),
       readyEvidence(pod),
     ],
