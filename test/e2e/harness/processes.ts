@@ -69,6 +69,13 @@ export class ProcessGroup {
     throw new Error(`${name} ended (${state})`);
   }
 
+  /** The process id of a program that was started. */
+  pid(name: string): number {
+    const pid = this.#children.get(name)?.pid;
+    if (pid === undefined) throw new Error(`${name} was not started`);
+    return pid;
+  }
+
   /** Sends a signal to one program, e.g. SIGSTOP and SIGCONT to freeze and thaw it. */
   signal(name: string, signal: NodeJS.Signals): void {
     const child = this.#children.get(name);
