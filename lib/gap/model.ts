@@ -142,6 +142,8 @@ export interface Gap {
   blameReason: string;
   /** Epoch ms: first sighting, or without history the best that node and pod times tell. */
   since: number;
+  /** Epoch ms at which the grace ends or ended; absent when neither node nor pod tells its age. */
+  graceEndsAt?: number;
   /** Node and pod are older than their grace. */
   pastGrace: boolean;
   /** Seen in enough scans and long enough past its grace (or no history is kept). */

@@ -237,6 +237,7 @@ function gapOf(
     blame,
     blameReason: reason,
     since: times.since,
+    ...(times.graceEndsAt === undefined ? {} : { graceEndsAt: times.graceEndsAt }),
     pastGrace: times.pastGrace,
     confirmed: times.confirmed,
     ...(pod === undefined ? {} : { pod: gapPodOf(pod) }),

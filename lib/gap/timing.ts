@@ -25,6 +25,8 @@ export interface GapTimes {
   nodeYoung: boolean;
   /** Its pod, or the gap when pods are replaced again and again, is younger than the pod grace. */
   podYoung: boolean;
+  /** Epoch ms; absent when neither node nor pod tells its age. */
+  graceEndsAt?: number;
   pastGrace: boolean;
   confirmed: boolean;
 }
@@ -56,6 +58,7 @@ export function timesOf(
     recorded: history.kind !== 'none',
     nodeYoung: now < nodeGraceEnd,
     podYoung: now < podGraceEnd,
+    ...(Number.isFinite(graceEnd) ? { graceEndsAt: graceEnd } : {}),
     pastGrace: now >= graceEnd,
     confirmed: isConfirmed(history, graceEnd, policy, now),
   };
