@@ -1,0 +1,184 @@
+/**
+ * From one judgement to the next: which gaps opened, changed and closed. Pure.
+ *
+ * A gap that only goes with the start or the update of a pod (`isPassing`) is kept in mind but not
+ * told of: in a rollout every node has one for a while. It is told of as soon as it is more than
+ * that, with the time at which it began. What cannot be judged any more has not closed.
+ */
+import type { Cause, ClusterFacts, Detection, Gap, GapRecord } from '../gap/model.ts';
+import { daemonSetUidOf, targetNodeOf } from '../gap/pod-target.ts';
+import { nextRecords, pairKey } from '../gap/records.ts';
+import { conditionOf } from '../kubernetes/objects.ts';
+import type { Closing, LiveEvent } from './model.ts';
+
+interface OpenGap {
+  gap: Gap;
+  since: number;
+  /** Whether it was told of. */
+  told: boolean;
+}
+
+interface UnknownThing {
+  node?: string;
+  daemonSet?: string;
+  reason: string;
+  since: number;
+}
+
+/** What is remembered between judgements. */
+export interface LiveMemory {
+  records: ReadonlyMap<string, GapRecord>;
+  open: ReadonlyMap<string, OpenGap>;
+  unknown: ReadonlyMap<string, UnknownThing>;
+}
+
+export interface TrackOptions {
+  holdUpMs: number;
+  /** Tell of passing gaps and of nodes that are being set up, too. */
+  all: boolean;
+}
+
+const passingCauses: readonly Cause[] = ['starting', 'rollout', 'terminating', 'missing'];
+
+/** True for what goes with the start or update of a pod and is younger than its grace. */
+export function isPassing(gap: Gap): boolean {
+  return !gap.pastGrace && passingCauses.includes(gap.cause);
+}
+
+/**
+ * The memory after a judgement, and what to tell. Without memory it is the first one: gaps that are
+ * there began as long ago as the times of node and pod tell.
+ */
+export function track(
+  memory: LiveMemory | undefined,
+  detection: Detection,
+  facts: ClusterFacts,
+  options: TrackOptions,
+): { memory: LiveMemory; events: LiveEvent[] } {
+  const { now } = detection;
+  const records = recordsAfter(memory, detection, options.holdUpMs);
+  const open = new Map<string, OpenGap>();
+  const events: LiveEvent[] = [];
+  for (const gap of detection.gaps) {
+    const key = pairKey(gap.nodeUid, gap.daemonSet);
+    const before = memory?.open.get(key);
+    const since = before?.since ?? (memory === undefined ? gap.since : now);
+    const told = before?.told === true || options.all || !isPassing(gap);
+    open.set(key, { gap, since, told });
+    if (told && before?.told !== true) {
+      const flaps = records.get(key)?.flaps ?? 0;
+      events.push({ type: 'opened', at: now, gap, since, before: memory === undefined, flaps });
+    } else if (told && before !== undefined && isOther(before.gap, gap)) {
+      const { cause, blame } = before.gap;
+      events.push({ type: 'changed', at: now, gap, since, was: { cause, blame } });
+    }
+  }
+  const unknownPairs = new UnknownPairs(detection);
+  const closingOf = closings(detection, facts);
+  for (const [key, before] of memory?.open ?? []) {
+    if (open.has(key)) continue;
+    if (unknownPairs.has(before.gap)) {
+      open.set(key, before);
+    } else if (before.told) {
+      const { gap, since } = before;
+      events.push({ type: 'closed', at: now, gap, since, closing: closingOf(gap) });
+    }
+  }
+  const told = new Set([...open].flatMap(([key, gap]) => (gap.told ? [key] : [])));
+  const unknown = unknownAfter(memory, detection, told, options.all, events);
+  return { memory: { records, open, unknown }, events };
+}
+
+function recordsAfter(
+  memory: LiveMemory | undefined,
+  detection: Detection,
+  holdUpMs: number,
+): Map<string, GapRecord> {
+  const before: GapRecord[] =
+    memory === undefined
+      ? detection.gaps.map(({ nodeUid, daemonSet, since }) => ({
+          nodeUid,
+          daemonSet,
+          firstSeen: since,
+          lastSeen: since,
+          sightings: 0,
+          flaps: 0,
+        }))
+      : [...memory.records.values()];
+  const { keep } = nextRecords(before, detection, detection.now, { holdUpMs });
+  return new Map(keep.map((record) => [pairKey(record.nodeUid, record.daemonSet), record]));
+}
+
+function isOther(a: Gap, b: Gap): boolean {
+  return a.cause !== b.cause || a.blame !== b.blame;
+}
+
+/** Pairs of which a detection says that nothing can be said. */
+class UnknownPairs {
+  readonly #pairs = new Set<string>();
+  readonly #nodes = new Set<string>();
+
+  constructor({ unknown }: Detection) {
+    for (const { nodeUid, daemonSet } of unknown) {
+      if (nodeUid === undefined) continue;
+      if (daemonSet === undefined) this.#nodes.add(nodeUid);
+      else this.#pairs.add(pairKey(nodeUid, daemonSet));
+    }
+  }
+
+  has({ nodeUid, daemonSet }: Gap): boolean {
+    return this.#nodes.has(nodeUid) || this.#pairs.has(pairKey(nodeUid, daemonSet));
+  }
+}
+
+/** Says how gaps closed; looks through the pods once, and only when there is one to tell of. */
+function closings(detection: Detection, facts: ClusterFacts): (gap: Gap) => Closing {
+  const nodes = new Set(facts.nodes.map(({ metadata }) => metadata.uid));
+  const leaving = new Set((detection.leftOut ?? []).map(({ nodeUid }) => nodeUid));
+  let ready: Set<string> | undefined;
+  return ({ node, nodeUid, daemonSetUid }) => {
+    if (!nodes.has(nodeUid)) return 'node-gone';
+    if (leaving.has(nodeUid)) return 'node-leaving';
+    ready ??= readyPairs(facts);
+    return ready.has(`${node} ${daemonSetUid}`) ? 'recovered' : 'not-meant';
+  };
+}
+
+function readyPairs({ pods }: ClusterFacts): Set<string> {
+  return new Set(
+    pods
+      .filter(({ status }) => conditionOf(status.conditions, 'Ready')?.status === 'True')
+      .map((pod) => `${targetNodeOf(pod)} ${daemonSetUidOf(pod)}`),
+  );
+}
+
+/** Adds what is unknown now and was not, and what is known again, to `events`. */
+function unknownAfter(
+  memory: LiveMemory | undefined,
+  { unknown, now }: Detection,
+  told: ReadonlySet<string>,
+  all: boolean,
+  events: LiveEvent[],
+): Map<string, UnknownThing> {
+  const after = new Map<string, UnknownThing>();
+  for (const { node, nodeUid, daemonSet, reason, message } of unknown) {
+    // A node that is being set up is news only where a gap was told of.
+    const pair = `${nodeUid} ${daemonSet}`;
+    if (reason === 'node-initialising' && !all && !told.has(pair)) continue;
+    const key = `${pair} ${reason}`;
+    const what = {
+      ...(node === undefined ? {} : { node }),
+      ...(daemonSet === undefined ? {} : { daemonSet }),
+      reason,
+    };
+    const since = memory?.unknown.get(key)?.since ?? now;
+    after.set(key, { ...what, since });
+    if (memory?.unknown.has(key) !== true) {
+      events.push({ type: 'unknown', at: now, ...what, message });
+    }
+  }
+  for (const [key, { since, ...what }] of memory?.unknown ?? []) {
+    if (!after.has(key)) events.push({ type: 'resync', at: now, ...what, forMs: now - since });
+  }
+  return after;
+}
