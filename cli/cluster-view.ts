@@ -77,10 +77,7 @@ export async function readClusterView(io: Io, options: ViewOptions): Promise<Clu
       hint: 'add --file DUMP, or leave --now out',
     });
   }
-  const located =
-    options.config === undefined
-      ? undefined
-      : loadConfig(await readText(io, options.config), options.config);
+  const located = await readConfig(io, options);
   const asked = options.now === undefined ? undefined : parseNow(options.now);
   const { takenAt, ...source } = await readSource(io, options);
   const { facts } = source;
@@ -88,18 +85,30 @@ export async function readClusterView(io: Io, options: ViewOptions): Promise<Clu
   if (asked !== undefined && takenAt !== undefined && asked < takenAt) {
     warn(io, `--now lies before the newest time in the dump (${isoTime(takenAt)})`);
   }
-  const config = located?.config ?? defaultConfig(facts.cluster, 'unknown');
-  const found = entryOf(config, facts.cluster, options.file !== undefined);
-  if (found === undefined && located !== undefined) warnOfNoEntry(io, located, facts.cluster);
-  const cluster = found ?? anonymous(facts.cluster);
-  return {
-    ...source,
-    facts: { ...facts, cluster: cluster.name },
-    now,
-    config,
-    cluster,
-    located,
-  };
+  const settings = settingsOf(io, located, facts.cluster, options.file !== undefined);
+  return { ...source, ...settings, facts: { ...facts, cluster: settings.cluster.name }, now };
+}
+
+/** The configuration that --config names. @throws UsageError when it cannot be read or is wrong. */
+export async function readConfig(
+  io: Io,
+  options: Pick<ViewOptions, 'config'>,
+): Promise<LocatedConfig | undefined> {
+  if (options.config === undefined) return undefined;
+  return loadConfig(await readText(io, options.config), options.config);
+}
+
+/** What holds for the cluster of that name. Warns when the file has no entry for it. */
+export function settingsOf(
+  io: Io,
+  located: LocatedConfig | undefined,
+  name: string,
+  dump = false,
+): Pick<ClusterView, 'config' | 'cluster' | 'located'> {
+  const config = located?.config ?? defaultConfig(name, 'unknown');
+  const found = entryOf(config, name, dump);
+  if (found === undefined && located !== undefined) warnOfNoEntry(io, located, name);
+  return { config, cluster: found ?? anonymous(name), located };
 }
 
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;
@@ -138,14 +147,19 @@ async function readSource(io: Io, options: SourceOptions): Promise<Source> {
   };
 }
 
-async function readLive(io: Io, options: SourceOptions): Promise<Source> {
-  const { name, reader } = await io.connect({
+/** Opens the cluster of the kubeconfig context that `options` name. @throws as `Io.connect`. */
+export function connectTo(io: Io, options: SourceOptions): ReturnType<Io['connect']> {
+  return io.connect({
     ...(options.context === undefined ? {} : { context: options.context }),
     ...(options.kubeconfig === undefined ? {} : { kubeconfigPath: options.kubeconfig }),
     env: io.env,
     clock: io.clock,
     userAgent: `nodegap/${packageVersion()}`,
   });
+}
+
+async function readLive(io: Io, options: SourceOptions): Promise<Source> {
+  const { name, reader } = await connectTo(io, options);
   const facts = await withProgress(io, `reading ${name}`, () =>
     readFactsWithEvents(reader, name, io.clock),
   );

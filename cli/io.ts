@@ -20,6 +20,11 @@ export interface Io {
   clock: Clock;
   readStdin(): Promise<string>;
   connect(options: KubeconfigOptions): Promise<KubeconfigConnection>;
+  /**
+   * Calls `listener` once, when the user ends the command (SIGINT, SIGTERM) or nobody reads its
+   * output any more. The answer takes it back.
+   */
+  onInterrupt(listener: () => void): () => void;
   /** Where questions of an AWS account are listed and answered. */
   approvals(options: ApprovalClientOptions): Promise<Pick<ApprovalClient, 'ask' | 'identity'>>;
 }
@@ -38,12 +43,30 @@ export function processIo(): Io {
       const { connectFromKubeconfig } = await import('../lib/kubernetes/kubeconfig.ts');
       return connectFromKubeconfig(options);
     },
+    onInterrupt: onProcessInterrupt,
     async approvals(options) {
       demandNode('talks to AWS');
       const { ApprovalClient } = await import('../lib/aws/approval-client.ts');
       return new ApprovalClient(options);
     },
   };
+}
+
+/** A second signal finds no listener any more, and ends the process as usual. */
+function onProcessInterrupt(listener: () => void): () => void {
+  const takeBack = (): void => {
+    process.off('SIGINT', once);
+    process.off('SIGTERM', once);
+    process.stdout.off('error', once);
+  };
+  const once = (): void => {
+    takeBack();
+    listener();
+  };
+  process.on('SIGINT', once);
+  process.on('SIGTERM', once);
+  process.stdout.on('error', once);
+  return takeBack;
 }
 
 /** Colours on a terminal only, and never when NO_COLOR is set (https://no-color.org). */

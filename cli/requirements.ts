@@ -37,7 +37,11 @@ function meant({ entry }: IdleRequirement, daemonSets: readonly DaemonSet[]): st
 }
 
 /** Warns of what makes a scan look at less than its user may think. */
-export function warnOfIdleRequirements(io: Io, view: ClusterView, allDaemonSets: boolean): void {
+export function warnOfIdleRequirements(
+  io: Io,
+  view: Pick<ClusterView, 'facts' | 'config' | 'located'>,
+  allDaemonSets: boolean,
+): void {
   const { facts, config, located } = view;
   if (located !== undefined) {
     for (const idle of unmatchedRequirements(config, facts.daemonSets)) {

@@ -19,7 +19,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { KubernetesError, messageOf, UsageError } from '../errors.ts';
 import type { ClusterReader, ClusterWriter } from '../ports.ts';
 import { createReader } from './reader.ts';
-import { createTransport, type TlsOptions, type Transport } from './transport.ts';
+import { createTransport, type StreamingTransport, type TlsOptions } from './transport.ts';
 import { createWriter } from './writer.ts';
 
 export interface KubeconfigOptions {
@@ -35,7 +35,7 @@ export interface KubeconfigOptions {
 export interface KubeconfigConnection {
   /** The name of the context. */
   name: string;
-  transport: Transport;
+  transport: StreamingTransport;
   reader: ClusterReader;
   writer: ClusterWriter;
 }

@@ -23,6 +23,8 @@ export interface RunOptions {
   columns?: number;
   connect?: Io['connect'];
   approvals?: Io['approvals'];
+  /** Gets what ends the command, as Ctrl-C does. */
+  onInterrupt?: Io['onInterrupt'];
   /** The present, ISO 8601. */
   at?: string;
   programName?: string;
@@ -43,6 +45,7 @@ export async function nodegap(argv: string[], options: RunOptions = {}): Promise
       (() => {
         throw new Error('this test connects to no cluster');
       }),
+    onInterrupt: options.onInterrupt ?? (() => () => undefined),
     approvals:
       options.approvals ??
       (() => {
