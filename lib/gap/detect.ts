@@ -94,6 +94,25 @@ export function pairStateOf(
   return statesOf(surveyOf(facts, policy, now, records), found).states[index];
 }
 
+/**
+ * The states of one node's pairs with `daemonSets`, in their order, each as `pairStateOf` gives it.
+ * Empty when the cluster has no such node.
+ */
+export function statesOnNode(
+  facts: ClusterFacts,
+  policy: DetectionPolicy,
+  now: number,
+  node: string,
+  daemonSets: readonly DaemonSet[],
+): PairState[] {
+  const index = facts.nodes.findIndex(({ metadata }) => metadata.name === node);
+  const survey = surveyOf(facts, policy, now, undefined);
+  return daemonSets.flatMap((daemonSet) => {
+    const state = statesOf(survey, daemonSet).states[index];
+    return state === undefined ? [] : [state];
+  });
+}
+
 /** A node whose NodeClaim is being deleted is left out, when that can be seen. */
 function unseenClaims({ facts, nodes }: Survey, gaps: readonly Gap[]): UnknownEntry[] {
   const { nodeClaims } = facts;

@@ -15,7 +15,7 @@
 import { isoTime } from '../clock.ts';
 import type { DaemonSet, Node, Pod } from '../kubernetes/objects.ts';
 import { compileDaemonSet, controllerVerdictOf } from './eligibility.ts';
-import type { DetectionPolicy, UnknownEntry } from './model.ts';
+import type { CoveredNodes, DetectionPolicy, QuickCoverage, UnknownEntry } from './model.ts';
 import { daemonSetUidOf, targetNodeOf } from './pod-target.ts';
 import { count } from './words.ts';
 
@@ -43,6 +43,7 @@ type CheckedFacts = {
   nodes: readonly Node[];
   daemonSets: readonly DaemonSet[];
   pods: readonly Pod[];
+  quick?: QuickCoverage;
 };
 
 /**
@@ -56,7 +57,9 @@ export function crossChecksOf(
   let nodesByOwner: NodesByOwner | undefined;
   const nodesWithPod = (uid: string) => {
     nodesByOwner ??= indexNodesByOwner(facts.pods);
-    return nodesByOwner.get(uid) ?? noNodes;
+    const read = nodesByOwner.get(uid) ?? noNodes;
+    // A quick read has no pods of nodes that it knows to be covered.
+    return { has: (node: string) => read.has(node) || facts.quick?.get(uid)?.has(node) === true };
   };
   return facts.daemonSets
     .filter((each) => policy.allDaemonSets || policy.requirementOf(each) !== undefined)
@@ -69,7 +72,7 @@ const noNodes: ReadonlySet<string> = new Set();
 function crossCheckOf(
   daemonSet: DaemonSet,
   nodes: readonly Node[],
-  nodesWithPod: (daemonSetUid: string) => ReadonlySet<string>,
+  nodesWithPod: (daemonSetUid: string) => Pick<CoveredNodes, 'has'>,
 ): CrossCheck {
   const compiled = compileDaemonSet(daemonSet);
   const { key } = compiled;

@@ -106,6 +106,13 @@ describe('the cross-check with the status', () => {
       );
     });
 
+    it('believes a quick read that the node is covered', () => {
+      const quick = new Map([['uid-ds-agent', new Set(['n1', 'n2'])]]);
+      const parts = { nodes: tainted, daemonSets: [withDesired(2)], pods: [] };
+      expect(crossChecksOf({ ...parts, quick }, policy)[0]?.kind).toBe('agrees');
+      expect(crossChecksOf(parts, policy)[0]?.kind).toBe('disagrees');
+    });
+
     it.each<[string, Node[], number, Pod[]]>([
       ['the node has no pod of it', tainted, 2, [pod('n1')]],
       ['the node has a pod of another', tainted, 2, [pod('n1'), pod('n2', { owner: 'other' })]],
