@@ -102,12 +102,26 @@ async function listOnce<T>(
     const { token } = page;
     // The server makes the next page while the items of this one are read.
     const next = token === undefined ? undefined : getNext(token);
-    for (const raw of page.items()) items.push(project(raw));
+    for (const raw of page.items()) items.push(projectAt(path, items.length, raw, project));
     if (next === undefined) return { items, resourceVersion };
     page = await next;
     if (page !== 'expired' && page.token === token) {
       throw new KubernetesError('server', `the list of ${path} repeats a page without end`);
     }
+  }
+}
+
+/** @throws KubernetesError that names the list and the index, when the item cannot be used. */
+function projectAt<T>(path: string, index: number, raw: unknown, project: (raw: unknown) => T): T {
+  try {
+    return project(raw);
+  } catch (cause) {
+    if (!(cause instanceof KubernetesError)) throw cause;
+    throw new KubernetesError(
+      cause.kind,
+      `item ${index} of the list of ${path} cannot be used: ${cause.message}`,
+      { status: 200, cause, hint: 'something between here and the API server changes its answers' },
+    );
   }
 }
 

@@ -233,7 +233,7 @@ export interface NodeClaim {
 /** `namespace/name`, or the bare name of a cluster-scoped object. */
 export function keyOf(object: { metadata: ObjectMeta }): string {
   const { namespace, name } = object.metadata;
-  return namespace === undefined ? name : `${namespace}/${name}`;
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
 /** The condition of that type, if there is one. Order is not fixed, so match by type. */

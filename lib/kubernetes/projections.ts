@@ -3,23 +3,31 @@
  * images, environment or volume sources. Pods have two projections: for bulk reads only the labels
  * that tell the revision are kept, for a drain all labels, since PodDisruptionBudgets match by them.
  */
-import { KubernetesError } from '../errors.ts';
 import type {
-  Condition,
   Container,
   ContainerState,
   ContainerStatus,
   DaemonSet,
   KubernetesEvent,
   Node,
-  NodeAffinity,
   NodeClaim,
   ObjectMeta,
   Pod,
   PodDisruptionBudget,
   PodSpec,
+  Taint,
   Volume,
 } from './objects.ts';
+import {
+  asObject,
+  conditionsOf,
+  isText,
+  list,
+  listOf,
+  nodeAffinityOf,
+  pick,
+  textMap,
+} from './project-fields.ts';
 
 const metaKeys = [
   'name',
@@ -30,8 +38,6 @@ const metaKeys = [
   'creationTimestamp',
   'deletionTimestamp',
   'deletionGracePeriodSeconds',
-  'ownerReferences',
-  'finalizers',
 ] as const;
 
 /** Labels of a DaemonSet's pod that say which template revision made it. */
@@ -46,10 +52,13 @@ export function projectNode(raw: unknown): Node {
   return {
     metadata: projectMeta(node.metadata),
     // Taints stay verbatim, unknown fields included: a patch tests the list against the server's.
-    spec: pick(node.spec, ['providerID', 'unschedulable', 'taints']),
+    spec: {
+      ...pick(node.spec, ['providerID', 'unschedulable']),
+      ...list('taints', node.spec?.taints, projectTaint),
+    },
     status: {
       ...pick(node.status, ['allocatable', 'capacity']),
-      ...list('conditions', node.status?.conditions, projectCondition),
+      ...conditionsOf(node.status?.conditions),
     },
   };
 }
@@ -105,7 +114,7 @@ export function projectPodForScan(raw: unknown): Pod {
   const kept = revisionLabels.filter((name) => labels[name] !== undefined);
   return {
     metadata: {
-      ...pick(pod.metadata, metaKeys),
+      ...projectMetaCore(pod.metadata),
       labels: Object.fromEntries(kept.map((name) => [name, labels[name] ?? ''])),
     },
     spec: projectPodSpec(pod.spec),
@@ -142,7 +151,7 @@ export function projectNodeClaim(raw: unknown): NodeClaim {
     spec: pick(claim.spec, ['nodeClassRef', 'terminationGracePeriod']),
     status: {
       ...pick(claim.status, ['providerID', 'nodeName']),
-      ...list('conditions', claim.status?.conditions, projectCondition),
+      ...conditionsOf(claim.status?.conditions),
     },
   };
 }
@@ -156,9 +165,9 @@ export function projectEvent(raw: unknown): KubernetesEvent {
   type Series = { series?: { count?: number; lastObservedTime?: string } };
   const event = asObject<KubernetesEvent & Series>(raw, 'Event');
   const count = event.count || event.series?.count;
-  const lastTimestamp = event.lastTimestamp ?? event.series?.lastObservedTime;
+  const lastTimestamp = event.lastTimestamp || event.series?.lastObservedTime;
   return {
-    metadata: pick(event.metadata, metaKeys),
+    metadata: projectMetaCore(event.metadata),
     involvedObject: pick(event.involvedObject, ['kind', 'namespace', 'name', 'uid']),
     ...pick(event, ['reason', 'message', 'type', 'firstTimestamp', 'eventTime']),
     ...(count ? { count } : {}),
@@ -167,13 +176,34 @@ export function projectEvent(raw: unknown): KubernetesEvent {
 }
 
 function projectMeta(metadata: ObjectMeta): ObjectMeta {
-  const projected: ObjectMeta = pick(metadata, metaKeys);
-  if (metadata.labels) projected.labels = metadata.labels;
+  const projected: ObjectMeta = {
+    ...projectMetaCore(metadata),
+    ...textMap('labels', metadata.labels),
+  };
   if (metadata.annotations) {
     const { [droppedAnnotation]: _dropped, ...annotations } = metadata.annotations;
-    projected.annotations = annotations;
+    Object.assign(projected, textMap('annotations', annotations));
   }
   return projected;
+}
+
+/** Without labels and annotations. */
+function projectMetaCore(metadata: ObjectMeta): ObjectMeta {
+  const projected: ObjectMeta = {
+    ...pick(metadata, metaKeys),
+    ...listOf('ownerReferences', metadata.ownerReferences),
+    ...listOf('finalizers', metadata.finalizers),
+  };
+  // An empty time is none, and being deleted is told by there being one.
+  if (projected.deletionTimestamp === '') delete projected.deletionTimestamp;
+  return projected;
+}
+
+/** A taint to the letter, or with the empty key that matches no toleration's key. */
+function projectTaint(taint: Taint): Taint {
+  return isText(taint.key) && isText(taint.effect)
+    ? taint
+    : { ...taint, key: taint.key ?? '', effect: taint.effect ?? '' };
 }
 
 function projectPodSpec(spec: PodSpec | undefined): PodSpec {
@@ -181,29 +211,26 @@ function projectPodSpec(spec: PodSpec | undefined): PodSpec {
   return {
     ...pick(spec, [
       'nodeName',
-      'nodeSelector',
-      'tolerations',
       'hostNetwork',
       'priorityClassName',
       'priority',
       'schedulerName',
       'terminationGracePeriodSeconds',
-      'readinessGates',
-      'schedulingGates',
     ]),
-    ...(affinity ? { affinity: { nodeAffinity: projectNodeAffinity(affinity) } } : {}),
+    ...textMap('nodeSelector', spec?.nodeSelector),
+    ...listOf('tolerations', spec?.tolerations),
+    ...listOf('readinessGates', spec?.readinessGates),
+    ...listOf('schedulingGates', spec?.schedulingGates),
+    ...(affinity ? { affinity: { nodeAffinity: nodeAffinityOf(affinity) } } : {}),
     ...list('containers', spec?.containers, projectContainer),
     ...list('initContainers', spec?.initContainers, projectContainer),
   };
 }
 
-function projectNodeAffinity(affinity: NodeAffinity): NodeAffinity {
-  return pick(affinity, ['requiredDuringSchedulingIgnoredDuringExecution']);
-}
-
 function projectContainer(container: Container): Container {
   return {
-    ...pick(container, ['name', 'image', 'restartPolicy', 'ports']),
+    ...pick(container, ['name', 'image', 'restartPolicy']),
+    ...listOf('ports', container.ports),
     ...(container.resources
       ? { resources: pick(container.resources, ['requests', 'limits']) }
       : {}),
@@ -221,7 +248,7 @@ function projectVolume(volume: Volume): Volume {
 function projectPodStatus(status: Pod['status'] | undefined): Pod['status'] {
   return {
     ...pick(status, ['phase', 'reason', 'message', 'startTime', 'nominatedNodeName']),
-    ...list('conditions', status?.conditions, projectCondition),
+    ...conditionsOf(status?.conditions),
     ...list('containerStatuses', status?.containerStatuses, projectContainerStatus),
     ...list('initContainerStatuses', status?.initContainerStatuses, projectContainerStatus),
   };
@@ -229,7 +256,8 @@ function projectPodStatus(status: Pod['status'] | undefined): Pod['status'] {
 
 function projectContainerStatus(status: ContainerStatus): ContainerStatus {
   return {
-    ...pick(status, ['name', 'image', 'imageID', 'ready', 'started', 'restartCount']),
+    ...pick(status, ['image', 'imageID', 'ready', 'started', 'restartCount']),
+    name: status.name || '(unnamed)',
     ...(status.state ? { state: projectContainerState(status.state) } : {}),
     ...(status.lastState ? { lastState: projectContainerState(status.lastState) } : {}),
   };
@@ -253,49 +281,4 @@ function projectContainerState(state: ContainerState): ContainerState {
         }
       : {}),
   };
-}
-
-function projectCondition(condition: Condition): Condition {
-  return pick(condition, [
-    'type',
-    'status',
-    'reason',
-    'message',
-    'lastTransitionTime',
-    'lastHeartbeatTime',
-  ]);
-}
-
-/**
- * Takes the server's word for the shape, except for the two fields without which nothing can be
- * said of an object.
- */
-function asObject<T extends { metadata: ObjectMeta }>(raw: unknown, what: string): T {
-  const object = raw as T | null | undefined;
-  if (typeof object?.metadata?.name !== 'string' || typeof object.metadata.uid !== 'string') {
-    throw new KubernetesError('server', `the API server sent a ${what} without name or uid`);
-  }
-  return object;
-}
-
-/** The named fields that are there. Null counts as absent, as in Go. */
-function pick<T extends object, K extends keyof T>(
-  source: T | null | undefined,
-  keys: readonly K[],
-): Pick<T, K> {
-  const picked: Partial<Pick<T, K>> = {};
-  for (const key of keys) {
-    const value = source?.[key];
-    if (value !== undefined && value !== null) picked[key] = value;
-  }
-  return picked as Pick<T, K>;
-}
-
-/** `{name: items}`, each projected, or nothing when the list is absent. */
-function list<N extends string, T>(
-  name: N,
-  items: T[] | null | undefined,
-  project: (item: T) => T,
-): { [key in N]?: T[] } {
-  return items ? ({ [name]: items.map(project) } as { [key in N]?: T[] }) : {};
 }

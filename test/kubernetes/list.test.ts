@@ -6,6 +6,7 @@ import {
   listAll,
   listWithVersion,
 } from '../../lib/kubernetes/list.ts';
+import { projectNode } from '../../lib/kubernetes/projections.ts';
 import { createTransport } from '../../lib/kubernetes/transport.ts';
 import {
   type Asked,
@@ -209,5 +210,27 @@ describe('a list that is not complete throws', () => {
   ])('%s', async (_title, second) => {
     const { list } = await lists(({ index }) => (index === 1 ? page([1], 'next') : second));
     expect(isKubernetesError(await thrown(() => list()))).toBe(true);
+  });
+});
+
+describe('an item that cannot be used', () => {
+  it('is one typed error that names the list and its index', async () => {
+    const server = await startLoopback(({ query }) =>
+      query.get('continue') === null
+        ? page([{ metadata: { name: 'a', uid: 'u' } }], '1')
+        : page([{ metadata: { name: 'b' } }]),
+    );
+    const transport = createTransport({ server: server.url });
+    cleanups.push(
+      () => server.close(),
+      () => transport.close(),
+    );
+    const error = await thrown(() =>
+      listAll(transport, '/api/v1/nodes', {}, projectNode, { sleep: async () => undefined }),
+    );
+    expect(isKubernetesError(error, 'server')).toBe(true);
+    expect((error as Error).message).toBe(
+      'item 1 of the list of /api/v1/nodes cannot be used: node b has no uid',
+    );
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { KubernetesError } from '../../lib/errors.ts';
 import {
   projectDaemonSet,
   projectEvent,
@@ -15,6 +16,15 @@ const meta = <T extends object>(extra: T = {} as T) => ({
   managedFields: [{ manager: 'kubelet' }],
   ...extra,
 });
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
 
 describe('projectNode', () => {
   it('keeps what is named, and drops images, managedFields and the last applied object', () => {
@@ -61,12 +71,143 @@ describe('projectNode', () => {
     expect(projectNode({ metadata: meta() }).metadata.annotations).toBeUndefined();
   });
 
-  it.each([null, undefined, 'x', {}, { metadata: {} }, { metadata: { name: 'x' } }])(
-    'refuses %j, which has no name or uid',
-    (raw) => {
-      expect(() => projectNode(raw)).toThrow('without name or uid');
-    },
-  );
+  it.each([
+    [null, 'a node without name and uid'],
+    [undefined, 'a node without name and uid'],
+    ['x', 'a node without name and uid'],
+    [{}, 'a node without name and uid'],
+    [{ metadata: null }, 'a node without name and uid'],
+    [{ metadata: {} }, 'a node without name and uid'],
+    [{ metadata: { name: '', uid: '' } }, 'a node without name and uid'],
+    [{ metadata: { name: 'x' } }, 'node x has no uid'],
+    [{ metadata: { name: 'x', uid: 7 } }, 'node x has no uid'],
+    [{ metadata: { uid: 'u' } }, 'the node of uid u has no name'],
+  ])('refuses %j by a typed error', (raw, message) => {
+    const error = thrownBy(() => projectNode(raw));
+    expect(error).toBeInstanceOf(KubernetesError);
+    expect(error).toMatchObject({ code: 'Kubernetes.server', message });
+  });
+});
+
+describe('malformed objects', () => {
+  it('null lists are empty and holes in lists are passed over', () => {
+    const nothing = projectPod({
+      metadata: meta({ ownerReferences: null, finalizers: null, labels: null, annotations: null }),
+      spec: { tolerations: null, containers: null, readinessGates: null, affinity: null },
+      status: { conditions: null, containerStatuses: null, initContainerStatuses: null },
+    });
+    expect(nothing).toEqual({ metadata: { name: 'x', uid: 'u1' }, spec: {}, status: {} });
+    const holes = projectPod({
+      metadata: meta({ ownerReferences: [null], finalizers: [null, 'f'] }),
+      spec: { tolerations: [null], containers: [null, { name: 'c', ports: [null] }] },
+      status: { conditions: [null, {}, { type: 'Ready' }], containerStatuses: [null] },
+    });
+    expect(holes.metadata).toEqual({
+      name: 'x',
+      uid: 'u1',
+      ownerReferences: [],
+      finalizers: ['f'],
+    });
+    expect(holes.spec).toEqual({ tolerations: [], containers: [{ name: 'c', ports: [] }] });
+    expect(holes.status).toEqual({
+      conditions: [{ type: 'Ready', status: 'Unknown' }],
+      containerStatuses: [],
+    });
+  });
+
+  it('missing spec and status are empty', () => {
+    expect(projectNode({ metadata: meta(), spec: null })).toEqual({
+      metadata: { name: 'x', uid: 'u1' },
+      spec: {},
+      status: {},
+    });
+    expect(projectDaemonSet({ metadata: meta() })).toEqual({
+      metadata: { name: 'x', uid: 'u1' },
+      spec: { selector: {}, template: { spec: {} } },
+      status: {},
+    });
+  });
+
+  it('a taint without key or effect has empty ones', () => {
+    const taints = [null, {}, { key: null, effect: 'NoSchedule' }];
+    expect(projectNode({ metadata: meta(), spec: { taints } }).spec.taints).toEqual([
+      { key: '', effect: '' },
+      { key: '', effect: 'NoSchedule' },
+    ]);
+  });
+
+  it('a condition without status is Unknown, never True', () => {
+    const conditions = [
+      { type: 'Ready', status: null },
+      { type: 'DiskPressure', status: '' },
+      { type: '', status: 'True' },
+      { status: 'True' },
+    ];
+    expect(projectNode({ metadata: meta(), status: { conditions } }).status.conditions).toEqual([
+      { type: 'Ready', status: 'Unknown' },
+      { type: 'DiskPressure', status: 'Unknown' },
+    ]);
+  });
+
+  it('an empty deletion time is none', () => {
+    const { metadata } = projectPod({ metadata: meta({ deletionTimestamp: '' }) });
+    expect(metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it('texts that are null are empty', () => {
+    const node = projectNode({ metadata: meta({ labels: { a: null }, annotations: { b: null } }) });
+    expect(node.metadata).toMatchObject({ labels: { a: '' }, annotations: { b: '' } });
+    const pod = projectPod({ metadata: meta(), spec: { nodeSelector: { a: null } } });
+    expect(pod.spec.nodeSelector).toEqual({ a: '' });
+  });
+
+  it('a container status without name says so', () => {
+    const status = { containerStatuses: [{ name: null, state: null, lastState: null }] };
+    expect(projectPod({ metadata: meta(), status }).status.containerStatuses).toEqual([
+      { name: '(unnamed)' },
+    ]);
+  });
+
+  it('null terms and requirements of an affinity match nothing', () => {
+    const affinityOf = (required: unknown) =>
+      projectPod({
+        metadata: meta(),
+        spec: {
+          affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+        },
+      }).spec.affinity?.nodeAffinity;
+    expect(affinityOf(null)).toEqual({});
+    expect(affinityOf({ nodeSelectorTerms: null })).toEqual({
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] },
+    });
+    const terms = [
+      null,
+      { matchExpressions: null, matchFields: [null, { key: 'k', operator: 'In', values: [null] }] },
+    ];
+    expect(affinityOf({ nodeSelectorTerms: terms })).toEqual({
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [
+          {},
+          {
+            matchFields: [
+              { key: '', operator: '' },
+              { key: 'k', operator: 'In', values: [''] },
+            ],
+          },
+        ],
+      },
+    });
+  });
+
+  it.each([
+    ['conditions', { status: { conditions: {} } }],
+    ['taints', { spec: { taints: 'x' } }],
+    ['ownerReferences', { metadata: meta({ ownerReferences: {} }) }],
+  ])('%s that are no list are a typed error', (name, parts) => {
+    const error = thrownBy(() => projectNode({ metadata: meta(), ...parts }));
+    expect(error).toBeInstanceOf(KubernetesError);
+    expect(error).toMatchObject({ message: `its ${name} are no list` });
+  });
 });
 
 const rawPod = {
