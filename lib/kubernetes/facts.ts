@@ -28,10 +28,7 @@ export async function readClusterFacts(
   clock: Clock,
 ): Promise<ClusterFacts> {
   const readAt = clock.now();
-  const [main, nodeClaims] = await Promise.all([
-    readMainLists(reader),
-    optional('NodeClaims', () => readNodeClaims(reader)),
-  ]);
+  const [main, nodeClaims] = await Promise.all([readMainLists(reader), optionalNodeClaims(reader)]);
   return { cluster, readAt, ...main, events: { ok: false, reason: 'not read' }, nodeClaims };
 }
 
@@ -81,8 +78,8 @@ async function readMainLists(
 }
 
 /** A cluster without Karpenter's resource has no NodeClaims. */
-async function readNodeClaims(reader: ClusterReader): Promise<NodeClaim[]> {
-  return (await reader.listNodeClaims()) ?? [];
+export function optionalNodeClaims(reader: ClusterReader): Promise<OptionalRead<NodeClaim>> {
+  return optional('NodeClaims', async () => (await reader.listNodeClaims()) ?? []);
 }
 
 async function readEvents(reader: ClusterReader, subjects: string[]): Promise<KubernetesEvent[]> {

@@ -1,5 +1,5 @@
 import type { PodRow, QuickReads } from '../ports.ts';
-import { projectCompactPod } from './compact-pod.ts';
+import { compactPods } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
 import { selectorText } from './label-selector.ts';
 import { type ListOptions, type ListSelectors, listAll } from './list.ts';
@@ -27,7 +27,7 @@ export function createQuickReads(
   podFormat: ListFormat,
 ): QuickReads {
   const listPods = (path: string, selectors: ListSelectors): Promise<Pod[]> =>
-    listAll(transport, path, selectors, projectCompactPod, { ...options, format: podFormat });
+    listAll(transport, path, selectors, compactPods(), { ...options, format: podFormat });
 
   return {
     async tabulateDaemonSetPods(namespace) {

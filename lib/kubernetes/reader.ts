@@ -2,7 +2,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { isKubernetesError, KubernetesError } from '../errors.ts';
 import type { ClusterReader } from '../ports.ts';
-import { projectCompactPod } from './compact-pod.ts';
+import { compactPods } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
 import { type ListOptions, type ListSelectors, listAll } from './list.ts';
 import { type ListFormat, protobufFormat } from './list-formats.ts';
@@ -63,8 +63,7 @@ export function createReader(
     listNodes: () => list(nodes, {}, projectNode, nodeFormat),
     listDaemonSets: () => list(daemonSets, {}, projectDaemonSet),
     // DaemonSet and StatefulSet pods carry the label: of 100,000 pods only those cross the wire.
-    listDaemonSetPods: () =>
-      list(pods, { labelSelector: revisionLabel }, projectCompactPod, podFormat),
+    listDaemonSetPods: () => list(pods, { labelSelector: revisionLabel }, compactPods(), podFormat),
     listPodsOnNode: (node) => list(pods, { fieldSelector: `spec.nodeName=${node}` }, projectPod),
     listUnscheduledPods: () =>
       list(pods, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }, projectPod),
