@@ -19,6 +19,7 @@ import { calledAs, explainCommandLine } from '../explain-hint.ts';
 import { styleFor } from '../io.ts';
 import { nodesInWork } from '../marks.ts';
 import { warnOfIdleRequirements } from '../requirements.ts';
+import { checkWatchOptions, type WatchOptions, watchScan } from './scan-watch.ts';
 
 interface ScanOptions extends ViewOptions {
   /** Commander's spelling of --all-daemonsets. */
@@ -47,9 +48,13 @@ export function scanCommand(context: CommandContext): Command {
     .addOption(
       new Option('--strict', 'exit 2 on any gap, actionable or not, and on anything unknown'),
     )
+    .addOption(new Option('-w, --watch', 'follow the cluster live, print what opens and closes'))
+    .addOption(new Option('--all', 'with --watch: also what only goes with a start or a rollout'))
     .addHelpText('after', dumpHelp)
-    .action(async (options: ScanOptions, self: Command) => {
-      await scan(context, options, programName(self));
+    .action(async (options: ScanOptions & WatchOptions, self: Command) => {
+      checkWatchOptions(self, options);
+      if (options.watch === true) await watchScan(context, options);
+      else await scan(context, options, programName(self));
     });
 }
 
