@@ -3,34 +3,26 @@
  *
  * Replacing a node cures only what is the node's fault, so the node is blamed last and on evidence:
  * for causes that a changed ConfigMap, credential or image tag can bring about, a witness is asked
- * for, a pod of the same revision that became Ready elsewhere after this gap began.
+ * for, a pod of the same revision that was made after this gap began and has stayed Ready elsewhere.
  */
 import { isoTime } from '../clock.ts';
-import type { Finding } from './finding.ts';
-import type { Blame, Cause } from './model.ts';
-import type { Peers, Share } from './peers.ts';
+import { blameMissing } from './blame-missing.ts';
+import { blameOnRevision, undoOf } from './blame-revision.ts';
+import {
+  type BlamedGap,
+  type BlameVerdict,
+  cluster,
+  counted,
+  daemonset,
+  isMany,
+  node,
+  unclear,
+} from './blame-verdict.ts';
+import type { Cause } from './model.ts';
+import type { Peers, Share, Witness } from './peers.ts';
 import { count } from './words.ts';
 
-export interface BlameVerdict {
-  blame: Blame;
-  reason: string;
-}
-
-/** What of a gap its blame rests on. */
-export interface BlamedGap {
-  finding: Finding;
-  node: string;
-  zone: string | undefined;
-  revision: string | undefined;
-  /** Epoch ms. */
-  since: number;
-  /** A record tells since when it is there; otherwise `since` is an estimate. */
-  recorded: boolean;
-}
-
-/** A DaemonSet fails "on many of its nodes": at least so many, and at least half of them. */
-const MANY_NODES = 2;
-const MANY_SHARE = 0.5;
+export type { BlamedGap, BlameVerdict } from './blame-verdict.ts';
 
 /** A zone fails: so many nodes, half of its nodes, and hardly any elsewhere. */
 const ZONE_NODES = 3;
@@ -40,17 +32,6 @@ const ZONE_SHARE_ELSEWHERE = 0.2;
 /** NotReady nodes from which on the cluster is at fault and not each node. */
 const CLUSTER_NODES = 3;
 const CLUSTER_SHARE = 0.5;
-
-/** Causes that a template revision can bring with it. */
-const revisionCauses: readonly Cause[] = [
-  'image-pull',
-  'crash-loop',
-  'oom-killed',
-  'not-ready',
-  'volume',
-  'unschedulable-resources',
-  'unschedulable-ports',
-];
 
 /** Causes for which older pods prove nothing. */
 const witnessCauses: readonly Cause[] = ['image-pull', 'crash-loop', 'not-ready', 'oom-killed'];
@@ -65,39 +46,46 @@ export function blameOf(gap: BlamedGap, peers: Peers): BlameVerdict {
   );
 }
 
-/** Causes whose blame does not depend on any other node. */
+/** Causes whose blame does not depend on any other node: it rests on what the cause rests on. */
 function blameByCause({ finding }: BlamedGap): BlameVerdict | undefined {
-  const { cause, hint } = finding;
+  const { cause, hint, evidence } = finding;
   if (hint === 'preempted') {
-    return daemonset('its priority let another pod take its place');
+    return daemonset('its priority let another pod take its place', evidence);
+  }
+  if (hint === 'refused') {
+    return unclear(
+      'the kubelet refused or ended the pod for another reason than pressure on the node, which another node may do as well',
+      evidence,
+    );
   }
   if (hint === 'template' || cause === 'config-error' || cause === 'create-blocked') {
-    return daemonset('the fault lies in the template or in what it names, whatever the node');
+    return daemonset(
+      'the fault lies in the template or in what it names, whatever the node',
+      evidence,
+    );
   }
   switch (cause) {
     case 'rollout':
-      return daemonset('its update takes pods away and brings new ones');
+      return daemonset('its update takes pods away and brings new ones', evidence);
     case 'starting':
-      return unclear('it is younger than its grace, so nothing is proved yet');
+      return unclear('it is younger than its grace, so nothing is proved yet', evidence);
     case 'untolerated-taint':
-      return unclear('whoever set the taint has to remove it, or the DaemonSet to tolerate it');
+      return unclear(
+        'whoever set the taint has to remove it, or the DaemonSet to tolerate it',
+        evidence,
+      );
     case 'unknown':
-      return unclear('the cause is not understood');
+      return unclear('the cause is not understood', evidence);
     case 'terminating':
       return hint === 'stuck'
         ? undefined
-        : unclear('the deletion may still end, or something other than the node holds it up');
+        : unclear(
+            'the deletion may still end, or something other than the node holds it up',
+            evidence,
+          );
     default:
       return undefined;
   }
-}
-
-function blameOnRevision({ finding, revision }: BlamedGap, peers: Peers): BlameVerdict | undefined {
-  if (revision === undefined || !revisionCauses.includes(finding.cause)) return undefined;
-  if (peers.healthyOf(revision) > 0 || peers.healthy === 0) return undefined;
-  return daemonset(
-    `no node runs revision ${revision} happily, while ${count(peers.healthy, 'node')} on another revision ${peers.healthy === 1 ? 'is' : 'are'} healthy`,
-  );
 }
 
 function blameOnZone({ zone }: BlamedGap, peers: Peers): BlameVerdict | undefined {
@@ -109,102 +97,165 @@ function blameOnZone({ zone }: BlamedGap, peers: Peers): BlameVerdict | undefine
     inside.failing >= ZONE_SHARE * inside.nodes &&
     outside.failing <= ZONE_SHARE_ELSEWHERE * outside.nodes;
   if (!down) return undefined;
+  const field = 'nodes with a gap past its grace';
   return {
     blame: 'zone',
     reason: `${shareText(inside)} in zone ${zone} have a gap, and ${shareText(outside)} elsewhere`,
+    evidence: [
+      {
+        object: `zone ${zone}`,
+        field,
+        value: shareText(inside),
+        wouldChange: `fewer than ${Math.max(ZONE_NODES, Math.ceil(ZONE_SHARE * inside.nodes))} of them have one, or more than ${count(Math.floor(ZONE_SHARE_ELSEWHERE * outside.nodes), 'node')} elsewhere`,
+      },
+      { object: 'other zones', field, value: shareText(outside) },
+    ],
   };
 }
 
 function blameByPeers(gap: BlamedGap, peers: Peers): BlameVerdict {
-  switch (gap.finding.cause) {
-    case 'node-not-ready':
-      return blameNotReady(gap, peers);
-    case 'missing':
-      return blameMissing(gap, peers);
-    default:
-      break;
-  }
-  const { cause } = gap.finding;
-  const alike = peers.withCause(cause);
-  // Nodes that are not Ready say nothing about the pods on them.
-  const comparable = peers.judged - peers.notReadyNodes;
-  if (alike >= MANY_NODES && alike >= MANY_SHARE * comparable) {
-    return daemonset(`its pods fail with ${cause} on ${alike} of ${count(comparable, 'node')}`);
-  }
+  const { cause, evidence } = gap.finding;
+  if (cause === 'node-not-ready') return blameNotReady(gap, peers);
+  if (cause === 'missing') return blameMissing(gap, peers);
+  const alike = failsAlike(gap, peers);
+  if (alike !== undefined) return alike;
   if (cause === 'terminating') {
     return peers.healthy > 0
-      ? node(`the kubelet does not finish the deletion, and ${peersText(peers.healthy)} healthy`)
-      : unclear('no other node runs it, so there is nothing to compare with');
+      ? node(`the kubelet does not finish the deletion, and ${peersText(peers.healthy)} healthy`, [
+          ...evidence,
+          counted(gap, 'nodes where its pod stays Ready', String(peers.healthy)),
+        ])
+      : unclear('no other node runs it, so there is nothing to compare with', evidence);
   }
   return witnessCauses.includes(cause) ? blameByWitness(gap, peers) : blameByRevision(gap, peers);
+}
+
+/**
+ * Failures of the same kind on many nodes. Nodes on another revision that are well say nothing about
+ * this one. When this one is proved to work, failures of a revision that works nowhere are that
+ * revision's own.
+ */
+function failsAlike(gap: BlamedGap, peers: Peers): BlameVerdict | undefined {
+  const { cause } = gap.finding;
+  const proved = witnessCauses.includes(cause)
+    ? witnessOf(gap, peers) !== undefined
+    : peers.healthyOf(gap.revision) > 0;
+  const ofOthers = peers
+    .revisions()
+    .filter(({ name, healthy }) => proved && name !== gap.revision && healthy === 0)
+    .reduce((sum, view) => sum + view.withCause(cause), 0);
+  const alike = peers.withCause(cause) - ofOthers;
+  // Nodes that are not Ready say nothing about the pods on them.
+  const comparable =
+    peers.judged - peers.notReadyNodes - peers.coveredByOthers(gap.revision) - ofOthers;
+  if (!isMany(alike, comparable)) return undefined;
+  const undo = undoOf(gap, peers);
+  const images = [...peers.imagesWithCause(cause)].map(([image, nodes]) =>
+    counted(
+      gap,
+      'spec.containers[].image of the failing pods',
+      `${image} on ${count(nodes, 'node')}`,
+    ),
+  );
+  return daemonset(`its pods fail with ${cause} on ${alike} of ${count(comparable, 'node')}`, [
+    counted(
+      gap,
+      `nodes with cause ${cause}`,
+      `${alike} of ${comparable}`,
+      undo === undefined
+        ? 'what its pods start with (image, ConfigMap, Secret) is put right; no earlier revision is seen to go back to'
+        : `what its pods start with is put right; or ${undo}`,
+    ),
+    ...images,
+  ]);
 }
 
 function blameNotReady(gap: BlamedGap, peers: Peers): BlameVerdict {
   const { notReadyNodes, judged } = peers;
   if (notReadyNodes >= CLUSTER_NODES && notReadyNodes >= CLUSTER_SHARE * judged) {
-    return {
-      blame: 'cluster',
-      reason: `${notReadyNodes} of ${count(judged, 'node')} are not Ready at once`,
-    };
+    return cluster(`${notReadyNodes} of ${count(judged, 'node')} are not Ready at once`, [
+      {
+        object: 'nodes of the DaemonSet',
+        field: 'status.conditions[Ready].status',
+        value: `${notReadyNodes} of ${judged} not True`,
+        wouldChange: `fewer than ${Math.max(CLUSTER_NODES, Math.ceil(CLUSTER_SHARE * judged))} are not Ready`,
+      },
+    ]);
   }
-  return node(`node ${gap.node} itself is not Ready`);
+  return node(`node ${gap.node} itself is not Ready`, gap.finding.evidence);
 }
 
-/** Only the controller makes pods: when it made none for anyone, the node proves nothing. */
-function blameMissing(gap: BlamedGap, peers: Peers): BlameVerdict {
-  const { latestPod, latestReadyPod } = peers;
-  const began = isoTime(gap.since);
-  const absent = peers.withCause('missing');
-  if (absent >= MANY_NODES && absent >= MANY_SHARE * peers.judged) {
-    return {
-      blame: 'cluster',
-      reason: `${absent} of ${count(peers.judged, 'node')} have no pod of it: the controller is at fault`,
-    };
-  }
-  if (latestPod === undefined || latestPod.at <= gap.since) {
-    return {
-      blame: 'cluster',
-      reason: `no node got a pod of it since the gap began at ${began}: the controller is at fault`,
-    };
-  }
-  if (latestReadyPod === undefined || latestReadyPod.at <= gap.since) {
-    return unclear(
-      `node ${latestPod.node} got a pod of it since the gap began at ${began}, but none that is Ready`,
-    );
-  }
-  if (!gap.recorded) {
-    return unclear(
-      `other nodes got pods of it since ${began}, but without records of earlier scans it is not known when this one went missing`,
-    );
-  }
-  return node(
-    `node ${latestReadyPod.node} got a pod of it at ${isoTime(latestReadyPod.at)}, after this gap began at ${began}, and it is Ready`,
-  );
+/** A pod of the gap's revision that was made since and has stayed Ready on another node. */
+function witnessOf(gap: BlamedGap, peers: Peers): Witness | undefined {
+  const witness = peers.revision(gap.revision)?.witness;
+  return witness !== undefined && witness.at > gap.since ? witness : undefined;
 }
 
 function blameByWitness(gap: BlamedGap, peers: Peers): BlameVerdict {
   const began = isoTime(gap.since);
-  const healthy = peers.healthyOf(gap.revision);
-  const witness = peers.latestReadyOf(gap.revision);
-  if (witness !== undefined && witness.at > gap.since) {
+  const view = peers.revision(gap.revision);
+  const witness = witnessOf(gap, peers);
+  if (witness !== undefined) {
     return node(
-      `revision ${gap.revision} became Ready on ${witness.node} at ${isoTime(witness.at)}, after this gap began at ${began}`,
+      `a pod of revision ${gap.revision} made at ${isoTime(witness.at)}, after this gap began at ${began}, is Ready on ${witness.node}`,
+      [
+        {
+          object: `pod ${witness.pod}`,
+          field: 'metadata.creationTimestamp',
+          value: `${isoTime(witness.at)} on node ${witness.node}`,
+          wouldChange: 'it fails as well, or half of the nodes fail alike',
+        },
+        {
+          object: `pod ${witness.pod}`,
+          field: 'status.conditions[Ready].lastTransitionTime',
+          value: isoTime(witness.readyAt),
+        },
+      ],
     );
   }
+  const missing = `a pod of the revision that is made after ${began} stays Ready on another node`;
+  if (view === undefined || view.healthy === 0) return nothingToCompare(gap, missing);
+  const youngest = view.witness;
   return unclear(
-    healthy === 0
-      ? `no other node runs ${revisionText(gap.revision)} happily, so there is nothing to compare with`
-      : `${peersText(healthy)} healthy on revision ${gap.revision}, but none became Ready after this gap began at ${began}`,
+    `${peersText(view.healthy)} healthy on revision ${gap.revision}, but with pods made before this gap began at ${began}, which prove nothing about what has changed since`,
+    [
+      counted(
+        gap,
+        'metadata.creationTimestamp of the youngest pod of the revision that stays Ready',
+        youngest === undefined ? 'unknown' : `${isoTime(youngest.at)} on node ${youngest.node}`,
+        missing,
+      ),
+    ],
   );
 }
 
 function blameByRevision(gap: BlamedGap, peers: Peers): BlameVerdict {
   const healthy = peers.healthyOf(gap.revision);
-  return healthy === 0
-    ? unclear(
-        `no other node runs ${revisionText(gap.revision)} happily, so there is nothing to compare with`,
-      )
-    : node(`${peersText(healthy)} healthy on the same revision ${gap.revision}`);
+  if (healthy === 0) {
+    return nothingToCompare(gap, 'a pod of the revision stays Ready on another node');
+  }
+  return node(`${peersText(healthy)} healthy on the same revision ${gap.revision}`, [
+    counted(
+      gap,
+      'metadata.labels[controller-revision-hash] of its healthy pods',
+      `${gap.revision} on ${count(healthy, 'node')}`,
+      'half of the nodes fail alike',
+    ),
+  ]);
+}
+
+function nothingToCompare(gap: BlamedGap, wouldChange: string): BlameVerdict {
+  const { revision } = gap;
+  const name =
+    revision === undefined ? 'its revision (the pod names none)' : `revision ${revision}`;
+  return unclear(`no other node runs ${name} happily, so there is nothing to compare with`, [
+    counted(
+      gap,
+      'nodes where a pod of the revision stays Ready',
+      '0',
+      revision === undefined ? 'the pod bears the label controller-revision-hash' : wouldChange,
+    ),
+  ]);
 }
 
 function peersText(healthy: number): string {
@@ -213,20 +264,4 @@ function peersText(healthy: number): string {
 
 function shareText({ nodes, failing }: Share): string {
   return `${failing} of ${count(nodes, 'node')}`;
-}
-
-function revisionText(revision: string | undefined): string {
-  return revision === undefined ? 'its revision (the pod names none)' : `revision ${revision}`;
-}
-
-function node(reason: string): BlameVerdict {
-  return { blame: 'node', reason };
-}
-
-function daemonset(reason: string): BlameVerdict {
-  return { blame: 'daemonset', reason };
-}
-
-function unclear(reason: string): BlameVerdict {
-  return { blame: 'unclear', reason };
 }

@@ -140,6 +140,8 @@ export interface Gap {
   blame: Blame;
   /** Why that blame, in words and numbers. */
   blameReason: string;
+  /** What the blame rests on, and what would change it. */
+  blameEvidence: Evidence[];
   /** Epoch ms: first sighting, or without history the best that node and pod times tell. */
   since: number;
   /** Epoch ms at which the grace ends or ended; absent when neither node nor pod tells its age. */

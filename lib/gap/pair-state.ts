@@ -19,7 +19,7 @@ import type { Cause, Gap, GapPod, PairState, Requirement } from './model.ts';
 import { taintEvidence } from './node-findings.ts';
 import { Peers } from './peers.ts';
 import { isFinished, type Readiness, readinessOf, saysNothing } from './readiness.ts';
-import { revisionOf, rolloutOf } from './rollout.ts';
+import { revisionOf, rolloutOf, updateDeadlineMs } from './rollout.ts';
 import type { NodeView, PodsByNode, Survey } from './survey.ts';
 import { type GapTimes, taintedAt, timesOf } from './timing.ts';
 import { taintText } from './tolerations.ts';
@@ -79,7 +79,7 @@ export function statesOf(survey: Survey, daemonSet: DaemonSet): DaemonSetStates 
     key,
     states: judged.map((pair) =>
       pair.kind === 'judged'
-        ? { kind: 'gap', gap: gapOf(compiled, requirement, peers, pair) }
+        ? { kind: 'gap', gap: gapOf(survey, compiled, requirement, peers, pair) }
         : pair,
     ),
     eventsMissed: judged.filter((pair) => pair.kind === 'judged' && pair.verdict.eventsMissed)
@@ -151,7 +151,7 @@ function peersOf(
   pods: PodsByNode,
   standings: readonly Standing[],
 ): { peers: Peers; revisions: Set<string> } {
-  const peers = new Peers();
+  const peers = new Peers(survey.now, survey.policy.podGraceMs);
   const revisions = new Set<string>();
   survey.nodes.forEach(({ node }, index) => {
     for (const pod of pods[index] ?? noPods) {
@@ -196,12 +196,14 @@ function judgeOpen(
       now,
     );
     const { cause } = verdict.primary;
-    peers.addGap(node, cause, times.pastGrace && !passing.includes(cause));
+    const failing = pair.readiness.kind === 'unready' ? pair.readiness.pod : undefined;
+    peers.addGap(node, cause, times.pastGrace && !passing.includes(cause), failing);
     return { ...pair, kind: 'judged', verdict, times };
   });
 }
 
 function gapOf(
+  { policy, now }: Survey,
   { daemonSet, key }: CompiledDaemonSet,
   requirement: Requirement | undefined,
   peers: Peers,
@@ -210,14 +212,17 @@ function gapOf(
   const { node, pool, zone } = view;
   const pod = readiness.kind === 'absent' ? undefined : readiness.pod;
   const { primary, others } = verdict;
-  const { blame, reason } = blameOf(
+  const { blame, reason, evidence } = blameOf(
     {
       finding: primary,
+      daemonSet,
       node: node.metadata.name,
       zone,
       revision: pod === undefined ? undefined : revisionOf(pod),
       since: times.since,
       recorded: times.recorded,
+      updateDeadlineMs: updateDeadlineMs(daemonSet, policy.podGraceMs),
+      now,
     },
     peers,
   );
@@ -236,6 +241,7 @@ function gapOf(
     otherCauses: [...otherCauses],
     blame,
     blameReason: reason,
+    blameEvidence: evidence,
     since: times.since,
     ...(times.graceEndsAt === undefined ? {} : { graceEndsAt: times.graceEndsAt }),
     pastGrace: times.pastGrace,

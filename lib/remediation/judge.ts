@@ -163,7 +163,12 @@ function behindOwnTaint(gap: Gap, facts: JudgeFacts): Gap {
   );
   return elsewhere === undefined
     ? { ...before, blame: 'node' }
-    : { ...before, blame: elsewhere.blame, blameReason: elsewhere.blameReason };
+    : {
+        ...before,
+        blame: elsewhere.blame,
+        blameReason: elsewhere.blameReason,
+        blameEvidence: elsewhere.blameEvidence,
+      };
 }
 
 function byStanding(gaps: Gap[], facts: JudgeFacts): Judgement {

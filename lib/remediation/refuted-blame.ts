@@ -31,5 +31,13 @@ function blamed(gap: Gap, { node, newNode, at }: Refutation): Gap {
     ...gap,
     blame: 'daemonset',
     blameReason: `${node} was replaced, and at ${isoTime(at)} its successor ${newNode} had the same gap`,
+    blameEvidence: [
+      {
+        object: `node ${newNode}`,
+        field: `gap of ${gap.daemonSet}`,
+        value: `seen at ${isoTime(at)}, after it replaced ${node}`,
+        wouldChange: `no node has a gap of ${gap.daemonSet} any more`,
+      },
+    ],
   };
 }

@@ -37,6 +37,7 @@ export function gapOf(overrides: Partial<Gap> = {}): Gap {
     otherCauses: [],
     blame: 'node',
     blameReason: '9 of 9 peers are healthy',
+    blameEvidence: [],
     since: t0 - 20 * minute,
     pastGrace: true,
     confirmed: true,

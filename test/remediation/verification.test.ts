@@ -45,6 +45,7 @@ function gapOn(subject: Node, parts: Partial<Gap> = {}): Gap {
     otherCauses: [],
     blame: 'node',
     blameReason: '',
+    blameEvidence: [],
     since: committedAt,
     pastGrace: true,
     confirmed: true,

@@ -50,6 +50,7 @@ export function gap(nodeName: string, overrides: Partial<Gap> = {}): Gap {
     otherCauses: [],
     blame: 'node',
     blameReason: 'its peers run it',
+    blameEvidence: [],
     since: 0,
     pastGrace: true,
     confirmed: true,

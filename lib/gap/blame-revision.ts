@@ -1,0 +1,135 @@
+/**
+ * Blame by template revision: one fails while another is healthy, and the update to it is stalled.
+ *
+ * Which revision is newest is read off the pods: the controller makes every pod from the newest
+ * template, so it is the one of the youngest pod.
+ */
+import { isoTime } from '../clock.ts';
+import { type BlamedGap, type BlameVerdict, counted, daemonset } from './blame-verdict.ts';
+import type { Cause, Evidence } from './model.ts';
+import type { Peers, RevisionView } from './peers.ts';
+import { imagesOf, isOnDelete } from './rollout.ts';
+import { ago, count } from './words.ts';
+
+/** Causes that a template revision can bring with it. */
+const revisionCauses: readonly Cause[] = [
+  'image-pull',
+  'crash-loop',
+  'oom-killed',
+  'not-ready',
+  'volume',
+  'unschedulable-resources',
+  'unschedulable-ports',
+];
+
+/** Causes that a template seldom brings with it, so that only an update that is stalled says so. */
+const stallCauses: readonly Cause[] = ['sandbox', 'evicted'];
+
+/** How the update to a revision stands. */
+type Update =
+  /** Another revision is newer. */
+  | { kind: 'superseded'; by: RevisionView }
+  /** The gap was there well before the first pod of the revision. */
+  | { kind: 'younger-than-gap' }
+  /** Its pods may still become Ready. */
+  | { kind: 'under-way' }
+  | { kind: 'stalled' };
+
+/** The DaemonSet's fault when no node runs the failing revision happily and others run another. */
+export function blameOnRevision(gap: BlamedGap, peers: Peers): BlameVerdict | undefined {
+  const { cause } = gap.finding;
+  const own = peers.revision(gap.revision);
+  const others = peers.coveredByOthers(gap.revision);
+  if (own === undefined || own.healthy > 0 || others === 0) return undefined;
+  const update = updateTo(own, gap, peers);
+  const applies =
+    revisionCauses.includes(cause) || (stallCauses.includes(cause) && update.kind === 'stalled');
+  if (!applies) return undefined;
+  const healthy = `${count(others, 'node')} on another revision ${others === 1 ? 'is' : 'are'} healthy`;
+  const reason = `no node runs revision ${own.name} happily, while ${healthy}`;
+  return daemonset(`${reason}${moreOf(update, gap, peers)}`, evidenceOf(own, update, gap, peers));
+}
+
+/**
+ * The command that takes an update back, when an earlier revision is seen whose pods are healthy or
+ * on their way out.
+ */
+export function undoOf({ daemonSet, revision }: BlamedGap, peers: Peers): string | undefined {
+  const [newest, ...earlier] = peers.revisions();
+  if (newest === undefined || newest.name !== revision) return undefined;
+  if (!earlier.some(({ covered, failing }) => covered > 0 || failing === 0)) return undefined;
+  const { namespace, name } = daemonSet.metadata;
+  return `kubectl rollout undo daemonset/${name} -n ${namespace}`;
+}
+
+function updateTo(own: RevisionView, gap: BlamedGap, peers: Peers): Update {
+  const [newest] = peers.revisions();
+  if (newest !== undefined && newest.name !== own.name) {
+    return { kind: 'superseded', by: newest };
+  }
+  // A pod of the earlier revision that is on its way out begins the gap, and has its own time for it.
+  const { terminationGracePeriodSeconds = 30 } = gap.daemonSet.spec.template.spec;
+  const margin = gap.updateDeadlineMs + terminationGracePeriodSeconds * 1000;
+  if (gap.recorded && gap.since + margin < own.firstPod) return { kind: 'younger-than-gap' };
+  return gap.now >= own.firstPod + gap.updateDeadlineMs
+    ? { kind: 'stalled' }
+    : { kind: 'under-way' };
+}
+
+function moreOf(update: Update, gap: BlamedGap, peers: Peers): string {
+  switch (update.kind) {
+    case 'superseded':
+    case 'under-way':
+      return '';
+    case 'younger-than-gap':
+      return `; the gap is older than the revision, so look at node ${gap.node} as well`;
+    case 'stalled': {
+      const undo = undoOf(gap, peers);
+      const stalled = `; the update is stalled, none of its pods became Ready within ${ago(gap.updateDeadlineMs)}`;
+      return undo === undefined ? stalled : `${stalled}: ${undo}${afterwards(gap)}`;
+    }
+  }
+}
+
+/** OnDelete replaces no pod by itself, also not one that fails. */
+function afterwards({ daemonSet }: BlamedGap): string {
+  return isOnDelete(daemonSet)
+    ? ', and delete the failing pods, since OnDelete replaces none by itself'
+    : '';
+}
+
+function evidenceOf(own: RevisionView, update: Update, gap: BlamedGap, peers: Peers): Evidence[] {
+  const label = 'metadata.labels[controller-revision-hash] of its pods';
+  const undo = undoOf(gap, peers);
+  const template =
+    update.kind === 'superseded' ? undefined : imagesOf(gap.daemonSet.spec.template.spec);
+  return [
+    counted(
+      gap,
+      label,
+      viewText(own, own.images ?? template),
+      update.kind === 'superseded'
+        ? `the pod is replaced by one of revision ${update.by.name}, which is newer`
+        : `a pod of revision ${own.name} stays Ready on another node${undo === undefined ? '' : `; or ${undo}`}`,
+    ),
+    ...peers
+      .revisions()
+      .filter(({ name, covered }) => name !== own.name && covered > 0)
+      .map((view) => counted(gap, label, viewText(view, view.images))),
+    ...(update.kind === 'superseded'
+      ? []
+      : [
+          counted(
+            gap,
+            'metadata.creationTimestamp of the first pod of the revision',
+            isoTime(own.firstPod),
+          ),
+        ]),
+  ];
+}
+
+/** `rev-b: 0 Ready, 2 failing (example.com/agent:v2)`. */
+function viewText({ name, covered, failing }: RevisionView, images: string | undefined): string {
+  const numbers = `${name}: ${covered} Ready, ${failing} failing`;
+  return images === undefined ? numbers : `${numbers} (${images})`;
+}

@@ -1,0 +1,72 @@
+/** What a judgement of blame is given and gives. */
+import type { DaemonSet } from '../kubernetes/objects.ts';
+import type { Finding } from './finding.ts';
+import type { Blame, Evidence } from './model.ts';
+
+export interface BlameVerdict {
+  blame: Blame;
+  reason: string;
+  /** What it rests on, and what would change it. */
+  evidence: Evidence[];
+}
+
+/** What of a gap its blame rests on. */
+export interface BlamedGap {
+  finding: Finding;
+  daemonSet: DaemonSet;
+  node: string;
+  zone: string | undefined;
+  revision: string | undefined;
+  /** Epoch ms. */
+  since: number;
+  /** A record tells since when it is there; otherwise `since` is an estimate. */
+  recorded: boolean;
+  /** How long the pods of an update have to become Ready, ms. */
+  updateDeadlineMs: number;
+  /** Epoch ms. */
+  now: number;
+}
+
+/** "Many" nodes: at least so many, and at least half of them. */
+const MANY_NODES = 2;
+const MANY_SHARE = 0.5;
+
+export function isMany(nodes: number, of: number): boolean {
+  return nodes >= MANY_NODES && nodes >= MANY_SHARE * of;
+}
+
+export function node(reason: string, evidence: Evidence[]): BlameVerdict {
+  return { blame: 'node', reason, evidence };
+}
+
+export function daemonset(reason: string, evidence: Evidence[]): BlameVerdict {
+  return { blame: 'daemonset', reason, evidence };
+}
+
+export function cluster(reason: string, evidence: Evidence[]): BlameVerdict {
+  return { blame: 'cluster', reason, evidence };
+}
+
+export function unclear(reason: string, evidence: Evidence[]): BlameVerdict {
+  return { blame: 'unclear', reason, evidence };
+}
+
+/** `daemonset namespace/name`, as evidence names it. */
+export function daemonSetName({ metadata }: DaemonSet): string {
+  return `daemonset ${metadata.namespace}/${metadata.name}`;
+}
+
+/** Evidence of a number that was counted over the nodes or pods of the DaemonSet. */
+export function counted(
+  { daemonSet }: BlamedGap,
+  field: string,
+  value: string,
+  wouldChange?: string,
+): Evidence {
+  return {
+    object: daemonSetName(daemonSet),
+    field,
+    value,
+    ...(wouldChange === undefined ? {} : { wouldChange }),
+  };
+}
