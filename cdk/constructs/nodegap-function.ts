@@ -4,25 +4,16 @@ import type { ISecurityGroup, ISubnet, IVpc } from 'aws-cdk-lib/aws-ec2';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
 import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, type IFunction, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { bundling } from '../bundling.ts';
 import { publicNetwork } from '../installations.ts';
 import { acknowledgeWildcard } from '../nag.ts';
 import type { Notices } from './notices.ts';
 import type { StateTable } from './state-table.ts';
 
 const projectRoot = join(import.meta.dirname, '../..');
-
-/** How every function is bundled. Exported for the test that loads the bundles. */
-export const bundling = {
-  // A bundle holds CommonJS packages, whose `require` an ES module does not have.
-  banner: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
-  mainFields: ['module', 'main'],
-  minify: true,
-  // The sizes of all bundles are no news, and esbuild marks them with a warning sign.
-  logLevel: LogLevel.WARNING,
-};
 
 /** Logs are kept as long as Step Functions keeps the history of an execution. */
 export const logRetention = RetentionDays.THREE_MONTHS;
@@ -100,12 +91,7 @@ export class NodegapFunction extends Construct {
       loggingFormat: LoggingFormat.JSON,
       environment: { ...this.#environment(props), ...props.environment },
       awsSdkConnectionReuse: false,
-      bundling: {
-        ...bundling,
-        format: OutputFormat.ESM,
-        // The clients are those that were tested, not those that the runtime happens to have.
-        bundleAwsSDK: true,
-      },
+      bundling,
       ...(placement === undefined
         ? {}
         : {

@@ -7,7 +7,7 @@
  * X-Amz-Expires says, but that parameter must be there. The cluster's name is signed, so no two
  * clusters share a token.
  */
-import { Sha256 } from '@aws-crypto/sha256-js';
+import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { Clock } from '../clock.ts';
 
