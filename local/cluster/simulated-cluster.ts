@@ -22,6 +22,7 @@ import {
   serveHttp,
 } from './api/http-server.ts';
 import { inProcessTransport } from './api/in-process.ts';
+import { Watches } from './api/watches.ts';
 import { type Happening, watchHappenings } from './changes.ts';
 import { startBudgetController } from './controllers/budgets.ts';
 import { startDaemonSetController } from './controllers/daemonset.ts';
@@ -75,6 +76,8 @@ export interface ClusterOptions {
 export interface ServeOptions {
   /** Without any, every request is accepted. The first one is that of `kubeconfig`. */
   identities?: Identity[];
+  /** Serve watches, too. Every change is then kept for a while. */
+  watches?: Watches;
 }
 
 export class SimulatedCluster {
@@ -242,8 +245,17 @@ export class SimulatedCluster {
   }
 
   /** Serves the Kubernetes API over HTTP on a free port of 127.0.0.1. */
-  serve({ identities = [] }: ServeOptions = {}): Promise<ServedCluster> {
-    return serveHttp(this.#api, this.name, { identities, ...this.#serving() });
+  serve({ identities = [], watches }: ServeOptions = {}): Promise<ServedCluster> {
+    return serveHttp(this.#api, this.name, {
+      identities,
+      ...this.#serving(),
+      ...(watches === undefined ? {} : { watches }),
+    });
+  }
+
+  /** Begins to keep changes for watches; give it to `serve`. */
+  watches(): Watches {
+    return new Watches(this.#world.store);
   }
 
   /** Answers the same API in this process, without HTTP and without identities. */

@@ -7,7 +7,7 @@ import { apiVersionOf, infoOf, type Kinds, type Resource } from '../resources.ts
 import type { World } from '../world.ts';
 import { answerEviction } from './evictions.ts';
 import type { Json } from './json-patch.ts';
-import { Lists } from './lists.ts';
+import { type ListRequest, Lists } from './lists.ts';
 import { type Patchable, patchObject } from './patches.ts';
 import { discovery, type Route, routeOf, servedVersions } from './routes.ts';
 import {
@@ -85,6 +85,17 @@ export class ApiServer {
     }
     this.record(request, answer.status);
     return answer;
+  }
+
+  /** What a request to watch is about; undefined when it is none. Throws a StatusError. */
+  watchOf(request: ApiRequest): ListRequest<Resource> | undefined {
+    const { method, path, query } = request;
+    if (method !== 'GET' || query.get('watch') !== 'true') return undefined;
+    const route = routeOf(path, this.#versions);
+    if (route === undefined || route.subresource !== undefined) throw noSuchPath();
+    if (route.name !== undefined) throw notAllowed();
+    this.#permit(request, 'watch', route.resource);
+    return { resource: route.resource, namespace: route.namespace, query };
   }
 
   /** Notes a write; the HTTP edge calls it for one that it refuses itself. */

@@ -2,7 +2,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ApiAnswer, ApiRequest, ApiServer } from './api-server.ts';
-import { type StatusError, usualRefusal } from './status.ts';
+import { StatusError, usualRefusal } from './status.ts';
+import type { Watches } from './watches.ts';
 
 /** What goes wrong with one request. */
 export type Disturbance =
@@ -41,6 +42,8 @@ export interface HttpServerOptions {
   hooks: RequestHook[];
   /** Called right before each request is carried out. */
   catchUp: () => void;
+  /** Without it no watch is served. */
+  watches?: Watches;
 }
 
 /** Options for client-node's `KubeConfig.loadFromOptions`. */
@@ -124,9 +127,47 @@ async function answerOne(
     identity: identity?.name,
   };
   const unknownCaller = options.identities.length > 0 && identity === undefined;
-  const answer = await answerRequest(api, options, request, unknownCaller);
+  const watch = await openWatch(api, options, request, unknownCaller, outgoing);
+  if (watch === 'open') return;
+  const answer = watch ?? (await answerRequest(api, options, request, unknownCaller));
   if (answer === 'cut') outgoing.destroy();
   else send(outgoing, answer);
+}
+
+/** Opens a watch, or says how it is refused. Undefined when the request is for none. */
+async function openWatch(
+  api: ApiServer,
+  { watches, hooks, catchUp }: HttpServerOptions,
+  request: ApiRequest,
+  unknownCaller: boolean,
+  outgoing: ServerResponse,
+): Promise<ApiAnswer | 'open' | 'cut' | undefined> {
+  if (watches === undefined || request.query.get('watch') !== 'true') return undefined;
+  let disturbance: Disturbance | undefined;
+  for (const hook of hooks) disturbance ??= await hook(request);
+  catchUp();
+  const refused = refusalOf(disturbance, unknownCaller);
+  if (refused !== undefined) return refused === 'cut' ? 'cut' : toAnswer(refused);
+  const lines: string[] = [];
+  let write = (line: string): unknown => lines.push(line);
+  try {
+    const wanted = api.watchOf(request);
+    if (wanted === undefined) return undefined;
+    const close = watches.open(wanted, {
+      write: (line) => write(line),
+      end: () => outgoing.end(),
+      cut: () => outgoing.destroy(),
+    });
+    outgoing.on('close', close);
+  } catch (error) {
+    if (error instanceof StatusError) return toAnswer(error);
+    throw error;
+  }
+  outgoing.writeHead(200, { 'content-type': 'application/json' });
+  outgoing.flushHeaders();
+  write = (line) => outgoing.write(line);
+  for (const line of lines) write(line);
+  return 'open';
 }
 
 /** Carries out one request, disturbed as the hooks say. `cut`: the caller gets no answer. */
