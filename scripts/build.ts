@@ -4,8 +4,9 @@
  * workflow.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtAssets, bundleAssets } from '../lib/report/html/assets.ts';
 
 const root = join(import.meta.dirname, '..');
 const compiled = ['cli', 'functions', 'lib', 'local'];
@@ -13,6 +14,7 @@ const compiled = ['cli', 'functions', 'lib', 'local'];
 // Only what is made anew: tests that run meanwhile read dist/workflow.
 for (const folder of compiled) rmSync(join(root, 'dist', folder), { recursive: true, force: true });
 compile();
+await bundlePage();
 makeProgramsExecutable();
 await import('./build-workflow.ts');
 
@@ -25,6 +27,14 @@ function compile(): void {
   if (error !== undefined) throw error;
   // The compiler has said what is wrong.
   if (status !== 0) process.exit(1);
+}
+
+/** What runs in the browser, for `scan -o html`. */
+async function bundlePage(): Promise<void> {
+  const { script, style } = await bundleAssets();
+  const folder = join(root, 'dist/lib/report/html');
+  writeFileSync(join(folder, builtAssets.script), script);
+  writeFileSync(join(folder, builtAssets.style), style);
 }
 
 /** npm does this for the programs that it links; a checkout has nobody else to do it. */

@@ -5,6 +5,7 @@ import { detect } from '../../lib/gap/detect.ts';
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { planDrain } from '../../lib/remediation/drain-plan.ts';
 import { personText } from '../../lib/report/drain-lines.ts';
+import type { HtmlInput } from '../../lib/report/html/input.ts';
 import { planArrow, plannerFor } from '../../lib/report/plan.ts';
 import { scanReport } from '../../lib/report/scan-report.ts';
 import { scanTable } from '../../lib/report/scan-table.ts';
@@ -19,12 +20,13 @@ import { calledAs, explainCommandLine } from '../explain-hint.ts';
 import { styleFor } from '../io.ts';
 import { nodesInWork } from '../marks.ts';
 import { warnOfIdleRequirements } from '../requirements.ts';
+import { packageVersion } from '../version.ts';
 import { checkWatchOptions, type WatchOptions, watchScan } from './scan-watch.ts';
 
 interface ScanOptions extends ViewOptions {
   /** Commander's spelling of --all-daemonsets. */
   allDaemonsets?: boolean;
-  output: 'table' | 'wide' | 'json' | 'yaml';
+  output: 'table' | 'wide' | 'json' | 'yaml' | 'html';
   strict?: boolean;
 }
 
@@ -42,7 +44,7 @@ export function scanCommand(context: CommandContext): Command {
     .addOption(new Option('--all-daemonsets', 'also DaemonSets that are not required'))
     .addOption(
       new Option('-o, --output <format>', 'how to print')
-        .choices(['table', 'wide', 'json', 'yaml'])
+        .choices(['table', 'wide', 'json', 'yaml', 'html'])
         .default('table'),
     )
     .addOption(
@@ -72,12 +74,19 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   const detection = detect(facts, policy, now);
   const verdicts = actionableGaps(detection, facts, config, now, { inWork: nodesInWork(facts) });
   const report = scanReport(detection, verdicts);
+  const explainCommand = (node: string) =>
+    explainCommandLine(calledAs(name, io.env), node, options);
   switch (options.output) {
     case 'json':
       io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
       break;
     case 'yaml':
       io.stdout.write(stringify(report));
+      break;
+    case 'html':
+      io.stdout.write(
+        await scanPage(view, { policy, detection, verdicts, report }, explainCommand),
+      );
       break;
     default: {
       const planOf = plannerFor(facts, config);
@@ -91,7 +100,7 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
             pool: config.breaker.parallelPerPool,
             cluster: config.breaker.parallelPerCluster,
           },
-          explainCommand: (node) => explainCommandLine(calledAs(name, io.env), node, options),
+          explainCommand,
         }),
       );
     }
@@ -99,6 +108,33 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   const { gaps, unknown, actionable } = report.summary;
   const found = options.strict ? gaps + unknown : actionable;
   context.exitCode = found > 0 ? exitCodes.found : exitCodes.ok;
+}
+
+type Judged = Pick<HtmlInput, 'policy' | 'detection' | 'verdicts' | 'report'>;
+
+async function scanPage(
+  view: ClusterView,
+  judged: Judged,
+  explainCommand: HtmlInput['explainCommand'],
+): Promise<string> {
+  // Loaded when needed: the other outputs need nothing of it.
+  const [{ loadAssets }, { htmlPage }] = await Promise.all([
+    import('../../lib/report/html/assets.ts'),
+    import('../../lib/report/html/page.ts'),
+  ]);
+  const planOf = plannerFor(view.facts, view.config);
+  const input: HtmlInput = {
+    ...judged,
+    facts: view.facts,
+    mode: view.cluster.mode,
+    version: packageVersion(),
+    planOf(verdict) {
+      const steps = planOf(verdict);
+      return { steps, arrow: planArrow(steps, ofDrain(view, verdict.gap.nodeUid)) };
+    },
+    explainCommand,
+  };
+  return htmlPage(input, await loadAssets());
 }
 
 /** Whether a drain would ask a person, when that is known without reading more. */
