@@ -60,7 +60,7 @@ export interface ClusterFacts {
 
 /**
  * What a quick read knows besides `pods`, which then holds only the pods of nodes and DaemonSets
- * that were read in full. All by DaemonSet uid, for the DaemonSets that the policy looks at.
+ * that were read in full. By DaemonSet uid; of a DaemonSet that is not named nothing is known.
  */
 export type QuickCoverage = ReadonlyMap<string, CoveredNodes>;
 
@@ -90,8 +90,9 @@ export interface GapRecord {
   nodeUid: string;
   daemonSet: string;
   firstSeen: number;
+  /** Once it is confirmed, up to some minutes late, since not every sighting is written. */
   lastSeen: number;
-  /** Scans in which it was seen. */
+  /** Scans in which it was seen, at least. */
   sightings: number;
   /** Times that it went away and came back. */
   flaps: number;
@@ -170,6 +171,8 @@ export interface UnknownEntry {
 /** A DaemonSet with a pod that should not count as covered nor as gap yet. */
 export type PairState =
   | { kind: 'ok'; pod: Pod }
+  /** A table showed its pod as surely healthy; the pod itself was not read. */
+  | { kind: 'covered' }
   | { kind: 'not-eligible'; reason: string }
   | { kind: 'settling'; pod: Pod }
   /** Nothing can be said yet; `reason` is that of the unknown entry. */

@@ -15,7 +15,7 @@ import {
   type LookedPastTaint,
 } from './eligibility.ts';
 import { podEvidence } from './finding.ts';
-import type { Cause, Gap, GapPod, PairState, Requirement } from './model.ts';
+import type { Cause, CoveredNodes, Gap, GapPod, PairState, Requirement } from './model.ts';
 import { taintEvidence } from './node-findings.ts';
 import { Peers } from './peers.ts';
 import { isFinished, type Readiness, readinessOf, saysNothing } from './readiness.ts';
@@ -66,8 +66,9 @@ export function statesOf(survey: Survey, daemonSet: DaemonSet): DaemonSetStates 
     return { key, states: survey.nodes.map(() => state), eventsMissed: 0 };
   }
   const pods = survey.podsOf(daemonSet.metadata.uid);
+  const covered = survey.coveredBy(daemonSet.metadata.uid);
   const standings = survey.nodes.map((view, index) =>
-    standingOf(survey, view, compiled, pods[index] ?? noPods),
+    standingOf(survey, view, compiled, pods[index] ?? noPods, covered),
   );
   // Nothing is compared while nothing is wrong: a healthy DaemonSet costs a scan next to nothing.
   const settled = standings.filter((standing) => standing.kind !== 'open');
@@ -93,6 +94,7 @@ function standingOf(
   view: NodeView,
   compiled: CompiledDaemonSet,
   pods: readonly Pod[],
+  covered: CoveredNodes,
 ): Standing {
   if (view.leftOut !== undefined) return { kind: 'not-eligible', reason: view.leftOut.reason };
   const intent = intentOf(view.node, view.taints, compiled);
@@ -100,6 +102,9 @@ function standingOf(
   if (view.health.kind === 'silent') {
     const { reason, message, evidence } = view.health;
     return { kind: 'deferred', reason, message, evidence };
+  }
+  if (view.health.kind === 'ready' && covered.has(view.node.metadata.name)) {
+    return { kind: 'covered' };
   }
   const readiness = readinessOf(pods, compiled.daemonSet.spec.minReadySeconds ?? 0, now);
   if (view.health.kind === 'ready') {
@@ -163,6 +168,8 @@ function peersOf(
     const standing = standings[index];
     if (standing?.kind === 'ok' || standing?.kind === 'settling') {
       peers.addHealthy(node, standing.pod);
+    } else if (standing?.kind === 'covered') {
+      peers.addCovered(node);
     }
   });
   return { peers, revisions };

@@ -4,7 +4,7 @@
  */
 import type { Node, NodeClaim, Pod } from '../kubernetes/objects.ts';
 import { type SortedTaints, sortTaints } from './eligibility.ts';
-import type { ClusterFacts, DetectionPolicy, GapRecord } from './model.ts';
+import type { ClusterFacts, CoveredNodes, DetectionPolicy, GapRecord } from './model.ts';
 import { type NodeHealth, nodeHealthOf } from './node-health.ts';
 import { type LeftOut, leftOut, poolOf, zoneOf } from './node-kinds.ts';
 import { type EventIndex, indexEvents } from './pod-events.ts';
@@ -30,11 +30,15 @@ export interface Survey {
   events: EventIndex | undefined;
   /** Pods that the DaemonSet of that uid owns: for each node in the order of `nodes`, its own. */
   podsOf(daemonSetUid: string): PodsByNode;
+  /** Nodes on which a quick read found the DaemonSet surely healthy; none after a full read. */
+  coveredBy(daemonSetUid: string): CoveredNodes;
   historyOf(nodeUid: string, daemonSet: string): History;
 }
 
 /** Sparse: a node without a pod has no entry. Pods for nodes that are not there are left out. */
 export type PodsByNode = readonly (readonly Pod[] | undefined)[];
+
+const noNodes: CoveredNodes = new Set();
 
 /** Indexes `facts` for judgements at `now` (epoch ms). */
 export function surveyOf(
@@ -60,6 +64,12 @@ export function surveyOf(
     })),
     events: facts.events.ok ? indexEvents(facts.events.items) : undefined,
     podsOf: (uid) => pods.get(uid) ?? [],
+    coveredBy: (uid) => {
+      const covered = facts.quick === undefined ? noNodes : facts.quick.get(uid);
+      // Without its pods every pair would seem to be a gap.
+      if (covered === undefined) throw new Error(`the pods of DaemonSet ${uid} were not read`);
+      return covered;
+    },
     historyOf: (nodeUid, daemonSet) => {
       if (records === undefined) return { kind: 'none' };
       const record = records.get(pairKey(nodeUid, daemonSet));

@@ -89,6 +89,14 @@ function openProtobuf(
   readItem: (reader: PbfReader, end: number) => unknown,
 ): Page {
   if (!body.subarray(0, magic.length).equals(magic)) throw noList(path);
+  return orCutShort(path, () => openEnvelope(path, body, readItem));
+}
+
+function openEnvelope(
+  path: string,
+  body: Buffer,
+  readItem: (reader: PbfReader, end: number) => unknown,
+): Page {
   const envelope = new PbfReader(body.subarray(magic.length));
   let raw: Uint8Array = new Uint8Array();
   for (let field = envelope.nextField(); field !== 0; field = envelope.nextField()) {
@@ -99,19 +107,34 @@ function openProtobuf(
   const head = reader.nextField() === 1 ? embedded(reader, listMeta) : {};
   return {
     ...headOf(head),
-    items() {
-      const items: unknown[] = [];
-      reader.pos = 0;
-      for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-        if (field !== 2) continue;
-        const length = reader.readVarint();
-        const end = reader.pos + length;
-        if (end > reader.length) throw cutShort(path);
-        items.push(readItem(reader, end));
-      }
-      return items;
-    },
+    items: () => orCutShort(path, () => readItems(path, reader, readItem)),
   };
+}
+
+function readItems(
+  path: string,
+  reader: PbfReader,
+  readItem: (reader: PbfReader, end: number) => unknown,
+): unknown[] {
+  const items: unknown[] = [];
+  reader.pos = 0;
+  for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
+    if (field !== 2) continue;
+    const length = reader.readVarint();
+    const end = reader.pos + length;
+    if (end > reader.length) throw cutShort(path);
+    items.push(readItem(reader, end));
+  }
+  return items;
+}
+
+/** pbf throws plain errors where bytes are missing. */
+function orCutShort<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof KubernetesError ? error : cutShort(path, error);
+  }
 }
 
 /** @throws KubernetesError when the body is not JSON. */
@@ -133,8 +156,9 @@ function noList(path: string): KubernetesError {
   });
 }
 
-function cutShort(path: string): KubernetesError {
+function cutShort(path: string, cause?: unknown): KubernetesError {
   return new KubernetesError('server', `the list of ${path} ends in the middle of an object`, {
     status: 200,
+    cause,
   });
 }

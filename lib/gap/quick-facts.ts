@@ -1,0 +1,259 @@
+/**
+ * A read of a big cluster that does not read every pod in full, and finds the same gaps.
+ *
+ * How it works: nodes and DaemonSets are read in full. The pods of the DaemonSets that the policy
+ * looks at are read as a table, which may only ever say "surely healthy". Everything else is read in
+ * full: all DaemonSet pods of a node where one pair is not surely healthy, and, where a gap is to be
+ * blamed, all pods of its DaemonSet, since blame compares revisions and times.
+ *
+ * What the table cannot see (so a full read has to follow regularly, and nothing is acted on without
+ * one): a pod on a Ready node whose containers are all ready while its Ready condition is not True
+ * and no readiness gate says why, and a pod that looks like one of the DaemonSet by namespace, name
+ * and label and belongs to something else.
+ */
+import type { Clock } from '../clock.ts';
+import { optionalNodeClaims } from '../kubernetes/facts.ts';
+import type { DaemonSet, Node, Pod } from '../kubernetes/objects.ts';
+import type { ClusterReader, PodRow, QuickReads } from '../ports.ts';
+import { detect } from './detect.ts';
+import { compileDaemonSet, intentOf } from './eligibility.ts';
+import type { ClusterFacts, CoveredNodes, DetectionPolicy, Gap, GapRecord } from './model.ts';
+import { daemonSetUidOf } from './pod-target.ts';
+import { revisionOf } from './rollout.ts';
+import { surveyOf } from './survey.ts';
+
+/** Below this many pairs a full read costs no more. */
+const worthwhilePairs = 2_000;
+/** With more nodes than this to be read in full, one full list costs less. */
+const maxNodesInFull = 200;
+/** Reads of single nodes at a time. */
+const streams = 2;
+
+export interface QuickReadOptions {
+  policy: DetectionPolicy;
+  records?: ReadonlyMap<string, GapRecord>;
+  /** Nodes whose pods are read in full whatever the table shows: those in trouble or in work. */
+  inFull?: (node: Node) => boolean;
+  /** Defaults for production; tests use smaller ones. */
+  worthwhilePairs?: number;
+  maxNodesInFull?: number;
+}
+
+/**
+ * Reads a cluster as quickly as it may be read without missing anything that a table can show. The
+ * facts are those of a full read when nothing would be gained. Events are not read.
+ * @throws KubernetesError when a list could not be completed.
+ */
+export async function readQuickFacts(
+  reader: ClusterReader,
+  cluster: string,
+  clock: Clock,
+  options: QuickReadOptions,
+): Promise<ClusterFacts> {
+  const readAt = clock.now();
+  const claims = optionalNodeClaims(reader);
+  const nodes = await reader.listNodes();
+  const daemonSets = await reader.listDaemonSets();
+  const nodeClaims = await claims;
+  const base: Omit<ClusterFacts, 'pods'> = {
+    cluster,
+    readAt,
+    nodes,
+    daemonSets,
+    nodeClaims,
+    events: { ok: false, reason: 'not read' },
+  };
+  const partly = await readPartly(reader.quick, base, clock, options);
+  return partly ?? { ...base, pods: await reader.listDaemonSetPods() };
+}
+
+/** Undefined when a full list is needed or costs no more. */
+async function readPartly(
+  quick: QuickReads | undefined,
+  base: Omit<ClusterFacts, 'pods'>,
+  clock: Clock,
+  options: QuickReadOptions,
+): Promise<ClusterFacts | undefined> {
+  const { policy } = options;
+  const looked = base.daemonSets.filter(
+    (daemonSet) =>
+      daemonSet.metadata.deletionTimestamp === undefined &&
+      (policy.allDaemonSets || policy.requirementOf(daemonSet) !== undefined),
+  );
+  const pairs = looked.length * base.nodes.length;
+  if (quick === undefined || pairs < (options.worthwhilePairs ?? worthwhilePairs)) return undefined;
+  const covered = await coverageOf(quick, looked);
+  if (covered === undefined) return undefined;
+
+  const inFull = nodesInFull({ ...base, pods: [] }, covered, looked, clock.now(), options);
+  if (inFull.length > (options.maxNodesInFull ?? maxNodesInFull)) return undefined;
+  const names = new Set(inFull);
+  const pods = new PodsOnce();
+  if (inFull.length > 0) {
+    // In this order, since a pod may be scheduled in between: better seen twice than not at all.
+    pods.add(await quick.listUnscheduledDaemonSetPods());
+    await eachOf(inFull, async (node) => pods.add(await quick.listDaemonSetPodsOnNode(node)));
+  }
+  const coverage = new Map(
+    [...covered].map(([uid, nodes]) => [uid, without(nodes, names)] as const),
+  );
+  const facts: ClusterFacts = { ...base, pods: pods.all, quick: coverage };
+
+  const { gaps } = detect(facts, policy, clock.now(), options.records);
+  const compared = await daemonSetsToCompare(quick, looked, gaps, facts.pods);
+  // Each is a list of its own: half of all is no less work than one list of everything.
+  if (compared.length > looked.length / 2) return undefined;
+  await eachOf(compared, async (daemonSet) => {
+    pods.replace(daemonSet.metadata.uid, await quick.listPodsOf(daemonSet));
+    coverage.set(daemonSet.metadata.uid, new Set());
+  });
+  return { ...facts, pods: pods.all, quick: coverage };
+}
+
+/** The surely healthy pairs that tables show, or undefined when the server shows none. */
+async function coverageOf(
+  quick: QuickReads,
+  looked: readonly DaemonSet[],
+): Promise<Map<string, CoveredNodes> | undefined> {
+  const covered = new Map<string, Set<string>>();
+  const byNamespace = Map.groupBy(looked, ({ metadata }) => metadata.namespace ?? '');
+  for (const [namespace, daemonSets] of byNamespace) {
+    const rows = await quick.tabulateDaemonSetPods(namespace);
+    if (rows === undefined) return undefined;
+    const byName = new Map<string, Set<string>>();
+    for (const daemonSet of daemonSets) {
+      const nodes = new Set<string>();
+      covered.set(daemonSet.metadata.uid, nodes);
+      if (tableTells(daemonSet)) byName.set(daemonSet.metadata.name, nodes);
+    }
+    for (const row of rows) {
+      const owner = ownerNameOf(row.name);
+      if (row.node === undefined || owner === undefined || !isSurelyHealthy(row)) continue;
+      byName.get(owner)?.add(row.node);
+    }
+  }
+  return covered;
+}
+
+/**
+ * Sidecars count among the containers of a row only on newer servers, and a gate is met at another
+ * time than the containers become ready: of such pods a row tells too little.
+ */
+function tableTells({ spec }: DaemonSet): boolean {
+  const { initContainers = [], readinessGates = [] } = spec.template.spec;
+  return (
+    readinessGates.length === 0 &&
+    initContainers.every(({ restartPolicy }) => restartPolicy !== 'Always')
+  );
+}
+
+/** The generated name of a pod: that of its DaemonSet, and five letters or digits. */
+const generatedName = /^(?<owner>.+)-[a-z0-9]{5}$/;
+
+function ownerNameOf(pod: string): string | undefined {
+  return generatedName.exec(pod)?.groups?.owner;
+}
+
+function isSurelyHealthy({ ready, status, readinessGates }: PodRow): boolean {
+  const [of, all, ...rest] = ready.split('/');
+  return (
+    status === 'Running' &&
+    of === all &&
+    Number(all) > 0 &&
+    rest.length === 0 &&
+    readinessGates === '<none>'
+  );
+}
+
+/** Names of the nodes on which a pair is not surely healthy. */
+function nodesInFull(
+  facts: ClusterFacts,
+  covered: ReadonlyMap<string, CoveredNodes>,
+  looked: readonly DaemonSet[],
+  now: number,
+  { policy, inFull }: QuickReadOptions,
+): string[] {
+  const compiled = looked.map(compileDaemonSet);
+  return surveyOf(facts, policy, now, undefined).nodes.flatMap((view) => {
+    const { name } = view.node.metadata;
+    if (view.leftOut !== undefined) return [];
+    const open = (): boolean =>
+      compiled.some(
+        (each) =>
+          !(covered.get(each.daemonSet.metadata.uid)?.has(name) ?? false) &&
+          intentOf(view.node, view.taints, each).kind === 'eligible',
+      );
+    const doubtful = view.health.kind !== 'ready' || (inFull?.(view.node) ?? false);
+    return doubtful || open() ? [name] : [];
+  });
+}
+
+/**
+ * The DaemonSets whose pods on other nodes have a say in a verdict. A node that is not Ready needs
+ * no comparison. A young pod does not either, unless an update of its DaemonSet may be the reason.
+ */
+async function daemonSetsToCompare(
+  quick: QuickReads,
+  looked: readonly DaemonSet[],
+  gaps: readonly Gap[],
+  pods: readonly Pod[],
+): Promise<DaemonSet[]> {
+  const byDaemonSet = Map.groupBy(gaps, ({ daemonSetUid }) => daemonSetUid);
+  const compared: DaemonSet[] = [];
+  for (const daemonSet of looked) {
+    const { uid } = daemonSet.metadata;
+    const causes = new Set((byDaemonSet.get(uid) ?? []).map(({ cause }) => cause));
+    causes.delete('node-not-ready');
+    const young = causes.delete('starting');
+    if (causes.size > 0) compared.push(daemonSet);
+    else if (young && (await mayBeUpdated(quick, daemonSet, pods))) compared.push(daemonSet);
+  }
+  return compared;
+}
+
+async function mayBeUpdated(
+  quick: QuickReads,
+  daemonSet: DaemonSet,
+  pods: readonly Pod[],
+): Promise<boolean> {
+  const revisions = new Set(
+    pods
+      .filter((pod) => daemonSetUidOf(pod) === daemonSet.metadata.uid)
+      .map((pod) => revisionOf(pod)),
+  );
+  const [revision, ...more] = revisions;
+  return revision === undefined || more.length > 0 || quick.hasOtherRevision(daemonSet, revision);
+}
+
+function without(nodes: CoveredNodes, excluded: ReadonlySet<string>): CoveredNodes {
+  return new Set([...nodes].filter((name) => !excluded.has(name)));
+}
+
+/** Pods of several reads, each once; the later read knows better. */
+class PodsOnce {
+  readonly #byUid = new Map<string, Pod>();
+
+  add(pods: readonly Pod[]): void {
+    for (const pod of pods) this.#byUid.set(pod.metadata.uid, pod);
+  }
+
+  /** All pods of a DaemonSet at once: those that are not among them are gone. */
+  replace(daemonSetUid: string, pods: readonly Pod[]): void {
+    for (const [uid, pod] of this.#byUid) {
+      if (daemonSetUidOf(pod) === daemonSetUid) this.#byUid.delete(uid);
+    }
+    this.add(pods);
+  }
+
+  get all(): Pod[] {
+    return [...this.#byUid.values()];
+  }
+}
+
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(streams, left.length) }, worker));
+}
