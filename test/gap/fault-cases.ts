@@ -15,7 +15,6 @@ import {
   type CauseCase,
   crash,
   failed,
-  nodes,
   otherNodes,
   quota,
   running,

@@ -1,11 +1,9 @@
 /** Pairs that come to what no other table has. */
-import { condition, container, daemonSet, event, hour, minute, node, past, pod } from './build.ts';
+import { condition, container, daemonSet, event, hour, minute, past, pod } from './build.ts';
 import {
   agent,
   type CauseCase,
-  crash,
   creating,
-  failed,
   initialising,
   nodes,
   otherNodes,
