@@ -97,9 +97,22 @@ export function makeHandler(ports: ScanPorts) {
 
 async function keepRecords(ports: ScanPorts, reading: ClusterReading): Promise<void> {
   const { config, records, detection, facts, now } = reading;
-  const { keep } = nextRecords(records, detection, now, { holdUpMs: config.timings.holdUp * 1000 });
-  await new GapRecordStore(ports.table).save(facts.cluster, keep);
-  const inTrouble = new Set(keep.map(({ daemonSet }) => daemonSet));
+  const holdUpMs = config.timings.holdUp * 1000;
+  const kept = await new GapRecordStore(ports.table).keep(facts.cluster, {
+    at: now,
+    known: records,
+    next: (before) => nextRecords(before, detection, now, { holdUpMs }).keep,
+    exactSightings: config.timings.confirmationScans,
+  });
+  if (kept.kind === 'overtaken') {
+    ports.log.info('a younger scan has kept its gap records already', { cluster: facts.cluster });
+    return;
+  }
+  if (kept.postponed > 0) {
+    const { postponed } = kept;
+    ports.log.warn('gap records left to the next scan', { cluster: facts.cluster, postponed });
+  }
+  const inTrouble = new Set(kept.records.map(({ daemonSet }) => daemonSet));
   for (const { daemonSet } of reading.refutations) {
     if (inTrouble.has(daemonSet)) continue;
     await new Refutations(ports.table).forget(facts.cluster, daemonSet);

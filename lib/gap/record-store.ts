@@ -1,10 +1,50 @@
-import { isDeepStrictEqual } from 'node:util';
+/**
+ * Keeps gap records between scans, so that neither a restart nor a deploy forgets their age.
+ *
+ * How it works: one item per cluster holds the time of the newest scan that kept records. A scan
+ * takes its turn by moving that time forward, reads the records after that, and every transaction
+ * demands that the time is still its own. So scans keep records one after the other, in the order of
+ * their times, whichever ends first: one that comes too late changes nothing, as if it had not run.
+ *
+ * Gotcha: with a whole cluster in trouble every record changes at every scan, if only by its
+ * `lastSeen`. Such a change is written now and then only, and a scan writes no more than it can in
+ * a few seconds (DynamoDB takes 1,000 write units a second in a partition, and two for each item of
+ * a transaction). What is left out is what the next scan finds still to do.
+ */
 import type { Item, ItemKey, StateTable, Write } from '../ports.ts';
 import { numberOf, optionalNumber, stored, textOf } from '../safety/item-fields.ts';
+import { newestScanKey } from '../safety/keys.ts';
 import { MAX_TRANSACTION_WRITES } from '../safety/table-writes.ts';
 import type { GapRecord } from './model.ts';
+import { CLOCK_TOLERANCE_MS } from './records.ts';
 
-/** Keeps gap records between scans, so that neither a restart nor a deploy forgets their age. */
+/** A record of which nothing but `lastSeen` and `sightings` changed is written this often. */
+const REFRESH_MS = 10 * 60_000;
+
+/** Records that one scan writes at most. */
+const MAX_WRITES = 2000;
+
+/** Tries against other scans for the turn. Each lost try means that another one won. */
+const MAX_TRIES = 10;
+
+export type KeepOutcome =
+  /** `records`: all that there are now. `postponed`: how many are left to the next scan. */
+  | { kind: 'kept'; records: GapRecord[]; postponed: number }
+  /** A younger scan has kept its records already. */
+  | { kind: 'overtaken' };
+
+/** A scan that wants to keep what it saw. */
+export interface KeepingScan {
+  /** When it judged, epoch ms. */
+  at: number;
+  /** Records that it began with: when there were none and it has none, there is nothing to do. */
+  known: readonly GapRecord[];
+  /** The records after it, given those before. May be asked twice. */
+  next(before: readonly GapRecord[]): readonly GapRecord[];
+  /** Sightings up to which each is written: as many as confirmation asks for. */
+  exactSightings: number;
+}
+
 export class GapRecordStore {
   readonly #table: StateTable;
 
@@ -18,27 +58,91 @@ export class GapRecordStore {
   }
 
   /**
-   * Makes `records` the records of the cluster: writes those that changed and deletes those that
-   * are not among them. Each batch is atomic; a scan that died between two of them is caught up
-   * with by the next.
+   * Keeps the records after a scan, unless a younger scan was faster. A scan that died half way is
+   * caught up with by the next.
    */
-  async save(cluster: string, records: readonly GapRecord[]): Promise<void> {
-    const before = new Map((await this.load(cluster)).map((record) => [sortKeyOf(record), record]));
-    const writes: Write[] = [];
-    for (const record of records) {
-      const sk = sortKeyOf(record);
-      if (!isDeepStrictEqual(before.get(sk), plain(record))) {
-        writes.push({ kind: 'put', item: itemOf(cluster, record) });
-      }
-      before.delete(sk);
+  async keep(cluster: string, scan: KeepingScan): Promise<KeepOutcome> {
+    if (scan.known.length === 0 && scan.next([]).length === 0) {
+      return { kind: 'kept', records: [], postponed: 0 };
     }
-    for (const gone of before.values()) {
-      writes.push({ kind: 'delete', key: keyOf(cluster, gone) });
+    if (!(await this.#takeTurn(cluster, scan.at))) return { kind: 'overtaken' };
+    const before = await this.load(cluster);
+    const records = scan.next(before).map(plain);
+    const all = writesFor(cluster, before, records, scan.exactSightings);
+    const writes = all.slice(0, MAX_WRITES);
+    const turn: Write = {
+      kind: 'check',
+      key: newestScanKey(cluster),
+      condition: { kind: 'equals', attribute: 'at', value: scan.at },
+    };
+    const room = MAX_TRANSACTION_WRITES - 1;
+    for (let start = 0; start < writes.length; start += room) {
+      const batch = [turn, ...writes.slice(start, start + room)];
+      if ((await this.#table.transact(batch)).kind !== 'committed') return { kind: 'overtaken' };
     }
-    for (let start = 0; start < writes.length; start += MAX_TRANSACTION_WRITES) {
-      await this.#table.transact(writes.slice(start, start + MAX_TRANSACTION_WRITES));
-    }
+    return { kind: 'kept', records, postponed: all.length - writes.length };
   }
+
+  /** Whether this scan is the newest: from now on no older one writes. */
+  async #takeTurn(cluster: string, at: number): Promise<boolean> {
+    const key = newestScanKey(cluster);
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const item = await this.#table.get(key);
+      const newest = item === undefined ? undefined : numberOf(item, 'at');
+      // Further ahead than any scan takes is no younger scan, but a clock that was wrong.
+      const ahead = newest === undefined ? -1 : newest - at;
+      if (ahead >= 0 && ahead <= CLOCK_TOLERANCE_MS) return false;
+      const outcome = await this.#table.transact([
+        {
+          kind: 'put',
+          item: { ...key, at },
+          condition:
+            newest === undefined
+              ? { kind: 'absent' }
+              : { kind: 'equals', attribute: 'at', value: newest },
+        },
+      ]);
+      if (outcome.kind === 'committed') return true;
+    }
+    return false;
+  }
+}
+
+/** What has to be written, the most urgent first: changes, new records, and last mere refreshing. */
+function writesFor(
+  cluster: string,
+  before: readonly GapRecord[],
+  after: readonly GapRecord[],
+  exactSightings: number,
+): Write[] {
+  const stale = new Map(before.map((record) => [sortKeyOf(record), record]));
+  const changes: Write[] = [];
+  const begun: Write[] = [];
+  const refreshed: Write[] = [];
+  for (const record of after) {
+    const sk = sortKeyOf(record);
+    const old = stale.get(sk);
+    stale.delete(sk);
+    const put: Write = { kind: 'put', item: itemOf(cluster, record) };
+    if (old === undefined) begun.push(put);
+    else if (hasChanged(old, record, exactSightings)) changes.push(put);
+    else if (record.lastSeen - old.lastSeen >= REFRESH_MS) refreshed.push(put);
+  }
+  const gone = [...stale.values()].map(
+    (record): Write => ({ kind: 'delete', key: keyOf(cluster, record) }),
+  );
+  return [...changes, ...gone, ...begun, ...refreshed];
+}
+
+/** Whether more changed than how often and until when it was seen. */
+function hasChanged(old: GapRecord, record: GapRecord, exactSightings: number): boolean {
+  return (
+    old.firstSeen !== record.firstSeen ||
+    old.flaps !== record.flaps ||
+    old.healthySince !== record.healthySince ||
+    record.lastSeen < old.lastSeen ||
+    (old.sightings !== record.sightings && old.sightings < exactSightings)
+  );
 }
 
 function partitionOf(cluster: string): string {
@@ -68,7 +172,7 @@ function plain(record: GapRecord): GapRecord {
 }
 
 function itemOf(cluster: string, record: GapRecord): Item {
-  return { ...keyOf(cluster, record), ...stored({ ...plain(record) }) };
+  return { ...keyOf(cluster, record), ...stored({ ...record }) };
 }
 
 function recordFrom(item: Item): GapRecord {

@@ -6,6 +6,12 @@ export function pairKey(nodeUid: string, daemonSet: string): string {
   return `${nodeUid} ${daemonSet}`;
 }
 
+/**
+ * No scan takes longer than this by far. A time that lies further ahead was not written by a younger
+ * scan, but under a clock that was wrong.
+ */
+export const CLOCK_TOLERANCE_MS = 5 * 60_000;
+
 export interface RecordChanges {
   /** All records after the scan, changed, new or as they were. */
   keep: GapRecord[];
@@ -22,8 +28,9 @@ type Sight = 'gap' | 'unknown' | 'healthy';
  * A gap that is seen again goes on under its record, whatever its cause has become. One that is not
  * seen has to stay away for `holdUpMs` before its record goes. A pair of which nothing can be said
  * has not recovered: its record stays and hold-up starts over. A scan older than what a record knows
- * changes nothing of it, and the same scan twice is the same as once. A pair that is no longer
- * looked at (node gone, DaemonSet gone or no longer required) counts as healthy.
+ * changes nothing of it, and the same scan twice is the same as once. A record with times that lie
+ * ahead of every clock begins anew, since its age is not known. A pair that is no longer looked at
+ * (node gone, DaemonSet gone or no longer required) counts as healthy.
  */
 export function nextRecords(
   previous: readonly GapRecord[],
@@ -58,6 +65,9 @@ export function nextRecords(
 
 function afterSight(record: GapRecord, sight: Sight, now: number): GapRecord {
   const { healthySince, ...rest } = record;
+  if (Math.max(record.lastSeen, healthySince ?? 0) - now > CLOCK_TOLERANCE_MS) {
+    return afterWrongClock(record, sight, now);
+  }
   if (now <= record.lastSeen || (healthySince !== undefined && now < healthySince)) return record;
   switch (sight) {
     case 'gap':
@@ -72,6 +82,14 @@ function afterSight(record: GapRecord, sight: Sight, now: number): GapRecord {
     case 'healthy':
       return { ...rest, healthySince: healthySince ?? now };
   }
+}
+
+/** Nothing is acted on before it has been seen for long enough by clocks that agree. */
+function afterWrongClock(record: GapRecord, sight: Sight, now: number): GapRecord {
+  const { nodeUid, daemonSet, flaps } = record;
+  const anew = { nodeUid, daemonSet, firstSeen: now, lastSeen: now, sightings: 1, flaps };
+  if (sight === 'gap') return anew;
+  return { ...anew, sightings: 0, ...(sight === 'healthy' ? { healthySince: now } : {}) };
 }
 
 function sightsOf(detection: Detection): (record: GapRecord) => Sight {

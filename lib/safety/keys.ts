@@ -19,6 +19,11 @@ export const prefixes = {
   status: 'status#',
 } as const;
 
+/** The time of the newest scan that kept gap records. */
+export function newestScanKey(cluster: string): ItemKey {
+  return { pk: clusterPk(cluster), sk: 'newest-scan' };
+}
+
 export function slotKey(cluster: string, nodeUid: string): ItemKey {
   return { pk: clusterPk(cluster), sk: `${prefixes.slot}${nodeUid}` };
 }

@@ -13,6 +13,10 @@ function unknownPair(more: Partial<Detection['unknown'][number]>): Detection {
   return { ...healthy, unknown: [{ reason: 'x', message: 'x', ...more }] };
 }
 
+function without({ healthySince: _, ...rest }: GapRecord): GapRecord {
+  return rest;
+}
+
 describe('nextRecords', () => {
   it('begins a record at the first sighting', () => {
     expect(nextRecords([], withGap, now, holdUp)).toEqual({
@@ -126,6 +130,24 @@ describe('nextRecords', () => {
     expect(nextRecords([away], withGap, now - second, holdUp).keep).toEqual([away]);
   });
 
+  it.each<[string, Partial<GapRecord>]>([
+    ['seen', { lastSeen: now + 5 * minute + 1 }],
+    ['healthy', { lastSeen: now - minute, healthySince: now + 5 * minute + 1 }],
+  ])('begins anew when it was %s under a clock that was ahead', (_, times) => {
+    const ahead = record({ ...times, flaps: 3 });
+    const anew = { firstSeen: now, lastSeen: now, flaps: 3 };
+    const judged = (detection: Detection) => nextRecords([ahead], detection, now, holdUp).keep;
+    expect(judged(withGap)).toEqual([without(record({ ...anew, sightings: 1 }))]);
+    expect(judged(healthy)).toEqual([record({ ...anew, sightings: 0, healthySince: now })]);
+    const unsure = unknownPair({ nodeUid: 'uid-n1' });
+    expect(judged(unsure)).toEqual([without(record({ ...anew, sightings: 0 }))]);
+  });
+
+  it('waits for a clock that is ahead by no more than two scans may be', () => {
+    const ahead = record({ lastSeen: now + 5 * minute });
+    expect(nextRecords([ahead], withGap, now, holdUp).keep).toEqual([ahead]);
+  });
+
   it('comes to the same when a scan is handled twice', () => {
     const once = nextRecords([record()], withGap, now, holdUp).keep;
     expect(nextRecords(once, withGap, now, holdUp).keep).toEqual(once);
@@ -140,8 +162,11 @@ describe('nextRecords', () => {
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         let records: GapRecord[] = [record()];
         let time = now;
+        let newest = now;
         for (const { sight: what, after } of steps) {
-          time += after * second;
+          // A scan this far behind is none that is still under way.
+          time = Math.max(time + after * second, newest - 5 * minute);
+          newest = Math.max(newest, time);
           const detection =
             what === 'gap'
               ? withGap

@@ -1,8 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Gap, GapRecord } from '../../lib/gap/model.ts';
+import { nextRecords } from '../../lib/gap/records.ts';
 import {
   crashing,
   daemonSet,
+  detected,
   gapOn,
   hour,
   minute,
@@ -149,4 +152,94 @@ describe('a gap while its cause changes', () => {
       });
     }
   });
+});
+
+describe('clocks that disagree', () => {
+  const later = (age: number) => ({ metadata: { creationTimestamp: past(-age) } });
+
+  it('make a node that is created in the future young', () => {
+    const gap = gapOn({ nodes: [node('n1', later(hour))], pods: [crashed(hour)] });
+    expect(gap).toMatchObject({ pastGrace: false });
+  });
+
+  it('make a pod that is created in the future young, without moving the start of the gap', () => {
+    const young = crashed(hour);
+    young.metadata.creationTimestamp = past(-hour);
+    expect(gapOn({ nodes, pods: [young] }, { records: [] })).toMatchObject({
+      pastGrace: false,
+      confirmed: false,
+    });
+    expect(gapOn({ nodes, pods: [young] }, { records: [record()] })).toMatchObject({
+      since: at(hour),
+      pastGrace: true,
+      confirmed: true,
+    });
+  });
+
+  it('do not let a record of the future confirm anything', () => {
+    const records = [record({ firstSeen: now + hour, lastSeen: now + hour })];
+    expect(gapOn({ nodes, pods: [crashed(hour)] }, { records })).toMatchObject({
+      since: now,
+      confirmed: false,
+    });
+  });
+});
+
+describe('any history of scans', () => {
+  const step = fc.record({
+    /** Seconds until the scan; scans may be missed, or their clock go back a little. */
+    after: fc.oneof(
+      fc.integer({ min: 1, max: 90 }),
+      fc.integer({ min: -60, max: 0 }),
+      fc.integer({ min: 100, max: 900 }),
+    ),
+    view: fc.constantFrom('missing', 'crashing', 'crashing', 'healthy'),
+  });
+  const policyTimes = { nodeGrace: 10 * minute, podGrace: 5 * minute };
+
+  it('confirms a gap only after two scans, and a minute past its grace', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+        const born = now;
+        const parts = {
+          missing: { nodes: [bornAt(born)], pods: [] },
+          crashing: { nodes: [bornAt(born)], pods: [crashed(-10 * second)] },
+          healthy: { nodes: [bornAt(born)], pods: [pod('n1', { age: -10 * second })] },
+        };
+        let records: GapRecord[] = [];
+        let sightings: number[] = [];
+        let time = born + 20 * second;
+        let newest = time;
+        for (const { after, view } of steps) {
+          time = Math.max(time + after * second, newest - 5 * minute);
+          newest = Math.max(newest, time);
+          const detection = detected(parts[view], { records, now: time });
+          const [gap] = detection.gaps;
+          if (gap !== undefined) {
+            const first = Math.min(...sightings, time);
+            if (gap.confirmed) {
+              expect(new Set(sightings).size).toBeGreaterThanOrEqual(2);
+              expect(time - born).toBeGreaterThanOrEqual(policyTimes.nodeGrace + minute);
+              expect(time - first).toBeGreaterThanOrEqual(minute);
+              if (view === 'missing') {
+                expect(time - first).toBeGreaterThanOrEqual(policyTimes.podGrace + minute);
+              }
+            }
+            sightings.push(time);
+          }
+          const before = records;
+          records = nextRecords(records, detection, time, { holdUpMs: 2 * minute }).keep;
+          for (const each of records) {
+            expect(each.firstSeen).toBe(before[0]?.firstSeen ?? time);
+          }
+          if (records.length === 0) sightings = [];
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  function bornAt(time: number) {
+    return node('n1', { age: now - time });
+  }
 });
