@@ -4,11 +4,14 @@ import { type Command, Option } from 'commander';
 import { isoTime } from '../lib/clock.ts';
 import { defaultConfig, type LocatedConfig, loadConfig } from '../lib/config/load.ts';
 import type { ClusterConfig, Config } from '../lib/config/model.ts';
+import { detectionPolicyOf } from '../lib/config/required.ts';
 import { UsageError } from '../lib/errors.ts';
 import type { ClusterFacts } from '../lib/gap/model.ts';
+import { readQuickFacts } from '../lib/gap/quick-facts.ts';
 import { readDump } from '../lib/kubernetes/dump.ts';
-import { readFactsWithEvents } from '../lib/kubernetes/facts.ts';
+import { readFactsWithEvents, withEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
+import type { ClusterReader } from '../lib/ports.ts';
 import { parseDump } from './dump-text.ts';
 import { type Io, readText, styleFor } from './io.ts';
 import { withProgress } from './progress.ts';
@@ -44,6 +47,9 @@ export interface ClusterView {
   located: LocatedConfig | undefined;
 }
 
+/** How much of a live cluster is read: everything, or what a scan of these DaemonSets needs. */
+export type ReadExtent = { kind: 'full' } | { kind: 'scan'; allDaemonSets: boolean };
+
 /** A dump of the last minutes is judged as of the present. */
 const freshMs = 5 * 60_000;
 
@@ -71,7 +77,11 @@ export function addViewOptions(command: Command): Command {
  * @throws UsageError for bad options, files and contexts.
  * @throws KubernetesError when the cluster could not be read completely.
  */
-export async function readClusterView(io: Io, options: ViewOptions): Promise<ClusterView> {
+export async function readClusterView(
+  io: Io,
+  options: ViewOptions,
+  extent: ReadExtent = { kind: 'full' },
+): Promise<ClusterView> {
   if (options.now !== undefined && options.file === undefined) {
     throw new UsageError('--now is for dumps: a live cluster is judged as of the present', {
       hint: 'add --file DUMP, or leave --now out',
@@ -79,7 +89,9 @@ export async function readClusterView(io: Io, options: ViewOptions): Promise<Clu
   }
   const located = await readConfig(io, options);
   const asked = options.now === undefined ? undefined : parseNow(options.now);
-  const { takenAt, ...source } = await readSource(io, options);
+  const { takenAt, ...source } = await readSource(io, options, (reader, name) =>
+    readFacts(io, reader, name, located, extent),
+  );
   const { facts } = source;
   const now = asked ?? momentOf(io, takenAt);
   if (asked !== undefined && takenAt !== undefined && asked < takenAt) {
@@ -111,6 +123,21 @@ export function settingsOf(
   return { config, cluster: found ?? anonymous(name), located };
 }
 
+type ReadFacts = (reader: ClusterReader, name: string) => Promise<ClusterFacts>;
+
+async function readFacts(
+  io: Io,
+  reader: ClusterReader,
+  name: string,
+  located: LocatedConfig | undefined,
+  extent: ReadExtent,
+): Promise<ClusterFacts> {
+  if (extent.kind === 'full') return readFactsWithEvents(reader, name, io.clock);
+  const config = located?.config ?? defaultConfig(name, 'unknown');
+  const policy = detectionPolicyOf(config, extent);
+  return withEvents(reader, await readQuickFacts(reader, name, io.clock, { policy }));
+}
+
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;
 type Source = Pick<ClusterView, 'facts' | 'drainSight' | 'drainSightAtHand'> & {
   /** Epoch ms of the newest time in a dump. */
@@ -119,7 +146,9 @@ type Source = Pick<ClusterView, 'facts' | 'drainSight' | 'drainSightAtHand'> & {
 
 /** Only what the cluster holds. @throws as readClusterView. */
 export async function readClusterFactsOnly(io: Io, options: SourceOptions): Promise<ClusterFacts> {
-  const source = await readSource(io, options);
+  const source = await readSource(io, options, (reader, name) =>
+    readFactsWithEvents(reader, name, io.clock),
+  );
   return source.facts;
 }
 
@@ -128,8 +157,8 @@ export function warn(io: Io, message: string): void {
   io.stderr.write(`${styleFor(io.stderr, io.env).warning('warning:')} ${message}\n`);
 }
 
-async function readSource(io: Io, options: SourceOptions): Promise<Source> {
-  if (options.file === undefined) return readLive(io, options);
+async function readSource(io: Io, options: SourceOptions, read: ReadFacts): Promise<Source> {
+  if (options.file === undefined) return readLive(io, options, read);
   const pieces: { name: string; text: string }[] = [];
   for (const file of options.file) {
     pieces.push({ name: file === '-' ? 'stdin' : file, text: await readText(io, file) });
@@ -158,11 +187,9 @@ export function connectTo(io: Io, options: SourceOptions): ReturnType<Io['connec
   });
 }
 
-async function readLive(io: Io, options: SourceOptions): Promise<Source> {
+async function readLive(io: Io, options: SourceOptions, read: ReadFacts): Promise<Source> {
   const { name, reader } = await connectTo(io, options);
-  const facts = await withProgress(io, `reading ${name}`, () =>
-    readFactsWithEvents(reader, name, io.clock),
-  );
+  const facts = await withProgress(io, `reading ${name}`, () => read(reader, name));
   return {
     facts,
     // Only pods of DaemonSets were read, and those are not drained.

@@ -28,6 +28,7 @@ interface ScanOptions extends ViewOptions {
   allDaemonsets?: boolean;
   output: 'table' | 'wide' | 'json' | 'yaml' | 'html';
   strict?: boolean;
+  full?: boolean;
 }
 
 const dumpHelp = `
@@ -50,6 +51,9 @@ export function scanCommand(context: CommandContext): Command {
     .addOption(
       new Option('--strict', 'exit 2 on any gap, actionable or not, and on anything unknown'),
     )
+    .addOption(
+      new Option('--full', 'read every pod in full, also where a table shows that it is well'),
+    )
     .addOption(new Option('-w, --watch', 'follow the cluster live, print what opens and closes'))
     .addOption(new Option('--all', 'with --watch: also what only goes with a start or a rollout'))
     .addHelpText('after', dumpHelp)
@@ -66,9 +70,10 @@ function programName(command: Command): string {
 
 async function scan(context: CommandContext, options: ScanOptions, name: string): Promise<void> {
   const { io } = context;
-  const view = await readClusterView(io, options);
-  const { facts, config, now } = view;
   const allDaemonSets = options.allDaemonsets === true;
+  const extent = options.full === true ? 'full' : 'scan';
+  const view = await readClusterView(io, options, { kind: extent, allDaemonSets });
+  const { facts, config, now } = view;
   warnOfIdleRequirements(io, view, allDaemonSets);
   const policy = detectionPolicyOf(config, { allDaemonSets });
   const detection = detect(facts, policy, now);

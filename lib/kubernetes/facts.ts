@@ -43,7 +43,15 @@ export async function readFactsWithEvents(
   clock: Clock,
   options: FactsOptions = {},
 ): Promise<ClusterFacts> {
-  const facts = await readClusterFacts(reader, cluster, clock);
+  return withEvents(reader, await readClusterFacts(reader, cluster, clock), options);
+}
+
+/** `facts` with the events of the subjects that need them, bounded as `readFactsWithEvents` says. */
+export async function withEvents(
+  reader: ClusterReader,
+  facts: ClusterFacts,
+  options: FactsOptions = {},
+): Promise<ClusterFacts> {
   const subjects = [...new Set((options.subjectsOf ?? eventSubjects)(facts))];
   const limit = options.maxEventSubjects ?? defaultMaxEventSubjects;
   const events: OptionalRead<KubernetesEvent> =
