@@ -77,7 +77,7 @@ describe('what the kubelet says of containers', () => {
     expect(gapWith(status).cause).toBe(cause);
   });
 
-  it('C20 running without being ready is not-ready', () => {
+  it('running without being ready is not-ready', () => {
     const running = container({ running: { startedAt: past(hour) } }, { started: true });
     expect(gapWith(unreadyStatus(hour, [running]))).toMatchObject({
       cause: 'not-ready',
@@ -215,6 +215,27 @@ describe('ready in all but name', () => {
       cause: 'not-ready',
       message: 'readiness gate example.com/lb is not set',
     });
+  });
+
+  it('names every gate that is not met, and why', () => {
+    const spec = {
+      nodeName: 'n1',
+      readinessGates: [{ conditionType: 'a' }, { conditionType: 'b' }, { conditionType: 'c' }],
+    };
+    const conditions = [
+      condition('Ready', 'False', hour),
+      condition('a', 'True', hour),
+      condition('b', 'False', hour, { reason: 'Draining', message: 'target is draining' }),
+    ];
+    const gap = gapWith(unreadyStatus(hour, [ready], { phase: 'Running', conditions }), { spec });
+    expect(gap.message).toBe(
+      'readiness gate b is False (Draining: target is draining); readiness gate c is not set',
+    );
+    expect(gap.evidence.map(({ field, value }) => `${field} ${value}`)).toEqual([
+      'status.conditions[b].status False',
+      'status.conditions[c].status absent',
+      'status.conditions[Ready].status False',
+    ]);
   });
 
   it('a Ready condition that disagrees with all containers is not-ready', () => {

@@ -4,6 +4,7 @@ import type { Condition, Pod } from '../../lib/kubernetes/objects.ts';
 import {
   condition,
   container,
+  event,
   gapOn,
   gapWith,
   hour,
@@ -228,6 +229,47 @@ describe('pods on their way out', () => {
       message:
         'only a pod that is being deleted is left, asked for 10 min ago, held by finalizer example.com/hold',
     });
+  });
+
+  it('say who asked for their deletion', () => {
+    const askedBy = (reason: string) =>
+      judge(leaving(minute, {}, [condition('DisruptionTarget', 'True', minute, { reason })]))
+        .message;
+    const message = 'only a pod that is being deleted is left, asked for 60 s ago';
+    expect(askedBy('EvictionByEvictionAPI')).toBe(`${message} by an eviction call`);
+    expect(askedBy('DeletionByTaintManager')).toBe(`${message} for a NoExecute taint of the node`);
+    expect(askedBy('DeletionByPodGC')).toBe(`${message} by the clean-up of orphaned pods`);
+    expect(askedBy('Foo')).toBe(message);
+  });
+
+  it('show what the kubelet has not ended, once they are stuck', () => {
+    const stuck = leaving(10 * minute);
+    stuck.status.containerStatuses = [
+      container({ terminated: { exitCode: 0 } }, { name: 'a' }),
+      container({ running: { startedAt: past(hour) } }, { name: 'b' }),
+    ];
+    const events = [event(stuck, 'Pod', 'FailedKillPod', 'error killing pod', 2 * minute)];
+    const gap = gapOn({ nodes: [node('n1'), node('n2')], pods: [stuck, peer], events });
+    expect(gap.message).toBe(
+      'only a pod that is being deleted is left, asked for 10 min ago, and the kubelet does not finish it',
+    );
+    expect(gap.evidence.slice(1)).toEqual([
+      {
+        object: `pod kube-system/${stuck.metadata.name}`,
+        field: 'status.containerStatuses[1].state.running.startedAt',
+        value: past(hour),
+        wouldChange: 'container b ends',
+      },
+      {
+        object: `event on pod kube-system/${stuck.metadata.name}`,
+        field: 'FailedKillPod',
+        value: 'error killing pod',
+        wouldChange: 'the kubelet ends the pod',
+      },
+    ]);
+    const soon = leaving(80 * second);
+    soon.status = { ...stuck.status };
+    expect(judge(soon).evidence).toHaveLength(1);
   });
 
   it('are evicted when the scheduler preempted them', () => {

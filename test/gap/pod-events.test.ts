@@ -1,13 +1,17 @@
 import { describe, expect, it, test } from 'vitest';
+import { indexEvents, judgePodEvents } from '../../lib/gap/pod-events.ts';
+import type { Pod } from '../../lib/kubernetes/objects.ts';
 import {
   condition,
+  container,
   crashing,
-  daemonSet,
   detected,
   event,
   gapOn,
+  hour,
   minute,
   node,
+  now,
   past,
   pod,
   record,
@@ -95,13 +99,68 @@ describe('a pod whose containers are still to be made', () => {
     });
   });
 
+  it('does not hear events from before its sandbox went', () => {
+    const down = creating(30 * minute, 'False', 5 * minute);
+    const told = (age: number) =>
+      gapOn({ nodes, pods: [down], events: [event(down, 'Pod', 'FailedMount', 'timed out', age)] })
+        .cause;
+    expect(told(6 * minute)).toBe('unknown');
+    expect(told(5 * minute)).toBe('volume');
+  });
+
   it('does not hear events of another pod or of other kinds', () => {
     const other = event(pod('n1'), 'Pod', 'FailedMount', 'timed out');
     expect(cause(other, about('Pulling', 'Pulling image'))).toBe('unknown');
   });
 
-  it('is image-pull when the image cannot be inspected', () => {
+  it('is image-pull when the image cannot be inspected or is never pulled', () => {
     expect(cause(about('InspectFailed', 'Failed to inspect image'))).toBe('image-pull');
+    expect(cause(about('ErrImageNeverPull', 'Container image "x" is not present'))).toBe(
+      'image-pull',
+    );
+  });
+
+  test.each([
+    ['InspectFailed', "Failed to apply default image tag: couldn't parse image name", 'template'],
+    ['Failed', 'Error: InvalidImageName', 'template'],
+    ['InspectFailed', 'Failed to inspect image "x": rpc error', undefined],
+    ['Failed', 'Error: ErrImagePull', undefined],
+  ])('%s with "%s" is image-pull with hint %s', (reason, message, hint) => {
+    const finding = judgePodEvents(stuck, indexEvents([about(reason, message)]), now);
+    expect({ cause: finding?.cause, hint: finding?.hint }).toEqual({ cause: 'image-pull', hint });
+  });
+
+  test.each([
+    ['FailedPrepareDynamicResources', 'failed to prepare dynamic resources'],
+    ['FailedKillPod', 'error killing pod: failed to "KillPodSandbox"'],
+    ['FailedSync', 'error syncing pod: failed to "CreatePodSandbox" for x'],
+  ])('is sandbox by %s: %s', (reason, message) => {
+    expect(cause(about(reason, message))).toBe('sandbox');
+  });
+
+  it('hears FailedSync last of all, and never for a cause that it does not name', () => {
+    const sync = about('FailedSync', 'error determining status: rpc error', second);
+    expect(cause(sync, about('FailedMount', 'timed out'))).toBe('volume');
+    expect(gapOn({ nodes, pods: [stuck], events: [sync] })).toMatchObject({
+      cause: 'unknown',
+      message: 'FailedSync 1 s ago: error determining status: rpc error',
+    });
+    const young = creating(minute);
+    const events = [event(young, 'Pod', 'FailedSync', 'error determining status', second)];
+    expect(gapOn({ nodes, pods: [young], events }).cause).toBe('starting');
+  });
+
+  it('is config-error when a projected token names no service account', () => {
+    expect(
+      cause(about('FailedMount', 'failed to fetch token: serviceaccounts "agent" not found')),
+    ).toBe('config-error');
+  });
+
+  it('is volume when a Secret is merely not yet known to the kubelet', () => {
+    expect(cause(about('FailedMount', 'object "kube-system"/"agent" not registered'))).toBe(
+      'volume',
+    );
+    expect(cause(about('FailedMount', 'failed to sync secret cache: timed out'))).toBe('volume');
   });
 
   it('is starting within its grace, without events', () => {
@@ -154,29 +213,30 @@ describe('a pod whose containers are still to be made', () => {
   });
 });
 
-describe('no pod at all', () => {
-  const agent = daemonSet();
-  const refusal = (age: number) =>
-    event(agent, 'DaemonSet', 'FailedCreate', 'Error creating: exceeded quota: pods', age);
-  const two = [node('n1'), node('n2')];
+describe('what events add to a cause that the pod tells', () => {
+  const probe = 'Readiness probe failed: HTTP probe failed with statuscode: 503';
+  const evidenceWith = (age: number, status: Pod['status']) => {
+    const unready = pod('n1', { age: hour, status });
+    const events = [event(unready, 'Pod', 'Unhealthy', probe, age)];
+    return gapOn({ nodes, pods: [unready], events }).evidence;
+  };
+  const said = {
+    object: expect.stringMatching(/^event on pod kube-system\/agent-/),
+    field: 'Unhealthy',
+    value: probe,
+    wouldChange: 'the probe succeeds',
+  };
+  const running = container({ running: { startedAt: past(hour) } }, { started: true });
 
-  it('C25 is create-blocked by a FailedCreate event on the DaemonSet', () => {
-    expect(gapOn({ nodes, events: [refusal(minute)] })).toMatchObject({
-      cause: 'create-blocked',
-      blame: 'daemonset',
-      message: 'the API server refuses the pod: Error creating: exceeded quota: pods',
-    });
+  it('is what the probe of a container says that runs or crashes', () => {
+    expect(evidenceWith(minute, unreadyStatus(hour, [running]))).toContainEqual(said);
+    expect(evidenceWith(minute, crashing('n1').status)).toContainEqual(said);
   });
 
-  it('is missing when the refusal is old, or a pod was created since', () => {
-    expect(gapOn({ nodes, events: [refusal(21 * minute)] }).cause).toBe('missing');
-    const pods = [pod('n2', { age: minute })];
-    expect(gapOn({ nodes: two, pods, events: [refusal(2 * minute)] }).cause).toBe('missing');
-    expect(gapOn({ nodes: two, pods, events: [refusal(minute)] }).cause).toBe('create-blocked');
-  });
-
-  it('takes a refusal without any time as fresh', () => {
-    const { lastTimestamp: _, ...timeless } = refusal(minute);
-    expect(gapOn({ nodes, events: [timeless] }).cause).toBe('create-blocked');
+  it('is nothing when the probe has not failed for ten minutes', () => {
+    expect(evidenceWith(10 * minute, unreadyStatus(hour, [running]))).toContainEqual(said);
+    expect(evidenceWith(10 * minute + second, unreadyStatus(hour, [running]))).not.toContainEqual(
+      said,
+    );
   });
 });

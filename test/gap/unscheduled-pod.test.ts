@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Gap } from '../../lib/gap/model.ts';
-import type { Condition, Pod, Taint } from '../../lib/kubernetes/objects.ts';
+import type { Condition, Pod, Taint, Toleration } from '../../lib/kubernetes/objects.ts';
 import {
   condition,
   gapOn,
@@ -110,6 +110,14 @@ describe('what the scheduler says', () => {
     });
   });
 
+  it('a gate in the template holds back before any condition says so', () => {
+    const gated = unscheduled(undefined);
+    gated.spec.schedulingGates = [{ name: 'example.com/quota' }];
+    expect(gapOn({ nodes, pods: [gated] }).message).toBe(
+      'a scheduling gate holds the pod back (example.com/quota)',
+    );
+  });
+
   it('C18 a silent scheduler is unknown', () => {
     expect(gapOn({ nodes, pods: [unscheduled(undefined)] })).toMatchObject({
       cause: 'unknown',
@@ -122,6 +130,71 @@ describe('what the scheduler says', () => {
       conditions: [condition('PodScheduled', 'False', hour, { reason: 'SchedulerError' })],
     });
     expect(gapWith(status).cause).toBe('image-pull');
+  });
+
+  it('names all taints of the node and all reasons of one cause', () => {
+    const gap = unschedulable(`1 node(s) had untolerated taint(s), ${others}`, [
+      taint,
+      { key: 'nodegap.dev/daemonset-gap', effect: 'NoSchedule' },
+    ]);
+    expect(gap.message).toBe(
+      'the scheduler keeps the pod out by taint nodegap.dev/condition-x:NoSchedule, nodegap.dev/daemonset-gap:NoSchedule, which it does not tolerate',
+    );
+    const keyed = unschedulable(
+      `1 node(s) had untolerated taint {x: v}, 1 node(s) had untolerated taint {y: v}, ${others}`,
+    );
+    expect(keyed.message).toContain('by taint x, y,');
+    expect(unschedulable(`1 Insufficient cpu, 1 Too many pods, ${others}`).message).toBe(
+      'the scheduler cannot place the pod: Insufficient cpu, Too many pods',
+    );
+  });
+
+  it('is a cordon that the pod does not tolerate', () => {
+    const cordon = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+    const pods = [
+      unscheduled({
+        reason: 'Unschedulable',
+        message: '0/6 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.',
+      }),
+    ];
+    const judge = (tolerations: Toleration[], taints: Taint[]) => {
+      const [only] = pods;
+      if (only !== undefined) only.spec.tolerations = tolerations;
+      return gapOn({ nodes: [node('n1', { taints })], pods });
+    };
+    expect(judge([], [cordon])).toMatchObject({
+      cause: 'untolerated-taint',
+      otherCauses: ['unschedulable-resources'],
+    });
+    // Then it is another node that is cordoned.
+    expect(judge([], [])).toMatchObject({ cause: 'unschedulable-resources', otherCauses: [] });
+  });
+
+  it('a node that the scheduler does not find is unknown', () => {
+    const gap = unschedulable("6 node(s) didn't match Pod's node affinity/selector");
+    expect(gap).toMatchObject({ cause: 'unknown', otherCauses: [] });
+    expect(gap.message).toContain('it does not know the node, or its labels have changed');
+  });
+
+  it('a placed pod that is not bound is unknown', () => {
+    const pods = [unscheduled({ status: 'True' })];
+    expect(gapOn({ nodes, pods })).toMatchObject({
+      cause: 'unknown',
+      message: 'the scheduler has placed the pod and it is not bound',
+    });
+  });
+
+  it('preemption in flight is waited for after a scheduler error too', () => {
+    const pods = [unscheduled({ reason: 'SchedulerError' }, { nominatedNodeName: 'n1' })];
+    expect(gapOn({ nodes, pods }).message).toBe(
+      'the scheduler is making room for the pod by preemption',
+    );
+  });
+
+  it('what preemption says is never a cause', () => {
+    const message = `0/6 nodes are available: ${others}. preemption: 0/6 nodes are available: 1 Insufficient cpu, 5 Preemption is not helpful for scheduling.`;
+    const pods = [unscheduled({ reason: 'Unschedulable', message })];
+    expect(gapOn({ nodes, pods })).toMatchObject({ cause: 'unknown', otherCauses: [] });
   });
 
   it('a scheduler error is unknown', () => {
