@@ -53,7 +53,7 @@ export interface FollowOptions {
 }
 
 /** The server sends a bookmark about every minute (apiserver storage/cacher bookmarkFrequency). */
-const defaultIdleMs = 150_000;
+const defaultIdleMs = 90_000;
 const answerMs = 15_000;
 /** As client-go: between five and ten minutes, so that many clients do not return at once. */
 const minWatchSeconds = 300;

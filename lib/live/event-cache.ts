@@ -8,12 +8,16 @@ import type { Detection, OptionalRead } from '../gap/model.ts';
 import type { KubernetesEvent } from '../kubernetes/objects.ts';
 
 interface Entry {
+  firstReadAt: number;
   readAt: number;
   events: KubernetesEvent[];
 }
 
-/** An object is read again after this time. */
-const againAfterMs = 30_000;
+/**
+ * An object is read again after as long as it has been attended to, within these bounds: what
+ * explains a gap comes some time after the gap.
+ */
+const againAfterMs = { least: 2_000, most: 30_000 };
 /** More objects than this and none is read, as in a scan. */
 const maxSubjects = 200;
 /** In one round; a round comes with every judgement. */
@@ -60,16 +64,21 @@ export class EventCache {
   }
 
   #due(now: number): string[] {
-    if (this.#problem !== undefined && now - this.#problem.at < againAfterMs) return [];
+    if (this.#problem !== undefined && now - this.#problem.at < againAfterMs.most) return [];
     if (this.#subjects.length > maxSubjects) {
       const reason = `${this.#subjects.length} objects need their events read, more than the ${maxSubjects} that are read`;
       this.#problem = { reason, at: now };
       return [];
     }
-    const readAt = (uid: string) => this.#entries.get(uid)?.readAt ?? Number.NEGATIVE_INFINITY;
+    const dueAt = (uid: string): number => {
+      const entry = this.#entries.get(uid);
+      if (entry === undefined) return 0;
+      const { least, most } = againAfterMs;
+      return entry.readAt + Math.min(most, Math.max(least, entry.readAt - entry.firstReadAt));
+    };
     return this.#subjects
-      .filter((uid) => now - readAt(uid) >= againAfterMs)
-      .sort((a, b) => readAt(a) - readAt(b))
+      .filter((uid) => dueAt(uid) <= now)
+      .sort((a, b) => dueAt(a) - dueAt(b))
       .slice(0, maxInRound);
   }
 
@@ -79,10 +88,11 @@ export class EventCache {
     try {
       for (const uid of due) {
         const events = await this.#read(uid);
-        const before = this.#entries.get(uid)?.events ?? [];
-        news ||= JSON.stringify(events) !== JSON.stringify(before);
+        const before = this.#entries.get(uid);
+        news ||= JSON.stringify(events) !== JSON.stringify(before?.events ?? []);
+        const entry = { firstReadAt: before?.firstReadAt ?? now, readAt: now, events };
         // Its gap may have closed while it was read.
-        if (this.#subjects.includes(uid)) this.#entries.set(uid, { readAt: now, events });
+        if (this.#subjects.includes(uid)) this.#entries.set(uid, entry);
       }
       news ||= this.#problem !== undefined;
       this.#problem = undefined;

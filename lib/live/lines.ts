@@ -103,7 +103,7 @@ export class LiveLines {
     const open = ageText(event.at - event.since);
     switch (event.type) {
       case 'opened': {
-        const old = event.at - event.since >= 1_000 ? `, for ${open}` : '';
+        const old = event.at - event.since >= 10_000 ? `, for ${open}` : '';
         const again = event.flaps > 0 ? `, again (${plural(event.flaps, 'flap')})` : '';
         return `${cause}, blame ${blame}${old}${again}${said}`;
       }

@@ -60,6 +60,8 @@ export class LiveSession {
   #memory: LiveMemory | undefined;
   #last: { detection: Detection; facts: ClusterFacts } | undefined;
   #judgedAt = Number.NEGATIVE_INFINITY;
+  /** When what an outage kept back has come in, epoch ms. */
+  #settledAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
   #cancelJudgement: (() => void) | undefined;
   /** When the planned judgement is due, epoch ms. */
@@ -129,7 +131,8 @@ export class LiveSession {
       this.#outageTold = undefined;
       this.#tell({ type: 'resync', at, kinds, reason: 'not-followed', forMs: at - since });
     }
-    this.#plan(back ? settleMs : gatherMs);
+    if (back) this.#settledAt = this.#options.clock.now() + settleMs;
+    this.#plan(gatherMs);
   }
 
   #broken(kind: LiveKind, { message }: KubernetesError): void {
@@ -157,7 +160,7 @@ export class LiveSession {
     if (this.#ended || !this.#reach.complete) return;
     const now = this.#options.clock.now();
     const earliest = this.#judgedAt + Math.max(leastIntervalMs, 2 * this.#tookMs);
-    const due = Math.max(now + ms, earliest);
+    const due = Math.max(now + ms, earliest, this.#settledAt);
     if (due >= this.#due) return;
     this.#forgetPlan();
     this.#due = due;
