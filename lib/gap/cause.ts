@@ -46,8 +46,8 @@ export interface OpenPair {
   blockedBy: readonly LookedPastTaint[];
   times: GapTimes;
   rollout: Rollout;
-  /** Nodes of this DaemonSet without a Ready pod, this one included. */
-  openPairs: number;
+  /** Nodes of this DaemonSet without a Ready pod and within their grace. */
+  youngPairs: number;
   /** When the newest pod of the DaemonSet was created, epoch ms. */
   newestPod: number;
   /** Undefined when events could not be read. */

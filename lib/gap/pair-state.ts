@@ -183,29 +183,45 @@ function judgeOpen(
   peers: Peers,
   revisions: ReadonlySet<string>,
 ): (Exclude<Standing, OpenPair> | JudgedPair)[] {
-  const openPairs = standings.filter(({ kind }) => kind === 'open').length;
-  const rollout = rolloutOf(daemonSet, revisions, peers.healthy + openPairs);
-  const newestPod = peers.latestPod?.at ?? Number.NEGATIVE_INFINITY;
-  return standings.map((pair) => {
+  const timed = standings.map((pair) => {
     if (pair.kind !== 'open') return pair;
     const { node, health } = pair.view;
-    const shared = {
-      node,
-      health,
-      daemonSet,
-      readiness: pair.readiness,
-      blockedBy: pair.blockedBy,
+    const { readiness, blockedBy } = pair;
+    const history = historyOf(node.metadata.uid, key);
+    return {
+      ...pair,
+      times: timesOf({ node, health, daemonSet, readiness, blockedBy }, history, policy, now),
     };
-    const times = timesOf(shared, historyOf(node.metadata.uid, key), policy, now);
+  });
+  const desired = standings.filter(({ kind }) => kind !== 'not-eligible').length;
+  const rollout = rolloutOf(daemonSet, revisions, desired);
+  const youngPairs = timed.filter((pair) => pair.kind === 'open' && !pair.times.pastGrace).length;
+  const newestPod = peers.latestPod?.at ?? Number.NEGATIVE_INFINITY;
+  return timed.map((pair) => {
+    if (pair.kind !== 'open') return pair;
+    const { readiness, blockedBy, times } = pair;
+    const { node, health } = pair.view;
     const verdict = causeOf(
-      { ...shared, tolerations, times, rollout, openPairs, newestPod, events },
+      {
+        node,
+        health,
+        daemonSet,
+        tolerations,
+        readiness,
+        blockedBy,
+        times,
+        rollout,
+        youngPairs,
+        newestPod,
+        events,
+      },
       policy,
       now,
     );
     const { cause } = verdict.primary;
-    const failing = pair.readiness.kind === 'unready' ? pair.readiness.pod : undefined;
+    const failing = readiness.kind === 'unready' ? readiness.pod : undefined;
     peers.addGap(node, cause, times.pastGrace && !passing.includes(cause), failing);
-    return { ...pair, kind: 'judged', verdict, times };
+    return { ...pair, kind: 'judged', verdict };
   });
 }
 

@@ -12,8 +12,8 @@ export interface UpdatedPair {
   readiness: Readiness;
   times: GapTimes;
   rollout: Rollout;
-  /** Nodes of this DaemonSet without a Ready pod, this one included. */
-  openPairs: number;
+  /** Nodes without a Ready pod and within their grace: what an update takes, not older faults. */
+  youngPairs: number;
 }
 
 /** The update that explains the gap, or undefined when none does. */
@@ -22,7 +22,7 @@ export function rolloutFinding({
   readiness,
   times,
   rollout,
-  openPairs,
+  youngPairs,
 }: UpdatedPair): Finding | undefined {
   if (!times.podYoung && !(rollout.unobserved && readiness.kind === 'absent' && !times.recorded)) {
     return undefined;
@@ -43,10 +43,10 @@ export function rolloutFinding({
       ],
     };
   }
-  if (!rollout.inProgress || openPairs > rollout.allowance) return undefined;
+  if (!rollout.inProgress || youngPairs > rollout.allowance) return undefined;
   return {
     cause: 'rollout',
-    message: `the DaemonSet is being updated: ${count(openPairs, 'node')} without a Ready pod, ${rollout.allowance} allowed`,
+    message: `the DaemonSet is being updated: ${count(youngPairs, 'node')} without a Ready pod, ${rollout.allowance} allowed`,
     evidence: [
       {
         object,
