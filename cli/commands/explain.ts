@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { stringify } from 'yaml';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { nearest } from '../../lib/config/suggest.ts';
 import { isKubernetesError, UsageError } from '../../lib/errors.ts';
@@ -8,6 +9,7 @@ import { type DaemonSet, keyOf, type Node } from '../../lib/kubernetes/objects.t
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { type DrainPlan, planDrain } from '../../lib/remediation/drain-plan.ts';
 import { explainNode } from '../../lib/report/explain.ts';
+import { explainReport } from '../../lib/report/explain-report.ts';
 import { explainText } from '../../lib/report/explain-text.ts';
 import { plural } from '../../lib/report/words.ts';
 import {
@@ -20,14 +22,23 @@ import type { CommandContext } from '../context.ts';
 import { styleFor } from '../io.ts';
 import { nodesInWork } from '../marks.ts';
 
+interface ExplainCliOptions extends ViewOptions {
+  output: 'text' | 'json' | 'yaml';
+}
+
 /** `nodegap explain`: why, for each DaemonSet of a node, and what nodegap would do. */
 export function explainCommand({ io }: CommandContext): Command {
   const command = new Command('explain')
     .description('say for each DaemonSet of a node what is known, why, and what nodegap would do')
     .argument('<node>', 'name of the node')
     .argument('[daemonset]', 'only this one, by name or namespace/name');
-  return addViewOptions(command).action(
-    async (nodeName: string, wanted: string | undefined, options: ViewOptions) => {
+  return addViewOptions(command)
+    .addOption(
+      new Option('-o, --output <format>', 'how to print')
+        .choices(['text', 'json', 'yaml'])
+        .default('text'),
+    )
+    .action(async (nodeName: string, wanted: string | undefined, options: ExplainCliOptions) => {
       const view = await readClusterView(io, options);
       const { facts, config, now, cluster } = view;
       const node = findNode(facts, nodeName);
@@ -47,19 +58,31 @@ export function explainCommand({ io }: CommandContext): Command {
         node,
         daemonSets,
       });
-      io.stdout.write(
-        explainText(explanation, {
-          style: styleFor(io.stdout, io.env),
-          now,
-          config,
-          mode: cluster.mode,
-          context: options.context,
-          drain: await drainOf(view, node),
-          width: io.stdout.isTTY === true ? io.stdout.columns : undefined,
-        }),
-      );
-    },
-  );
+      const shared = {
+        now,
+        config,
+        mode: cluster.mode,
+        context: options.context,
+        drain: await drainOf(view, node),
+      };
+      const report = () => explainReport(explanation, { ...shared, cluster: facts.cluster });
+      switch (options.output) {
+        case 'json':
+          io.stdout.write(`${JSON.stringify(report(), null, 2)}\n`);
+          break;
+        case 'yaml':
+          io.stdout.write(stringify(report()));
+          break;
+        case 'text':
+          io.stdout.write(
+            explainText(explanation, {
+              ...shared,
+              style: styleFor(io.stdout, io.env),
+              width: io.stdout.isTTY === true ? io.stdout.columns : undefined,
+            }),
+          );
+      }
+    });
 }
 
 /** What a drain would do; a cluster that does not show its pods or budgets is no reason to fail. */

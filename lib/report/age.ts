@@ -1,3 +1,5 @@
+import { parseTime } from '../clock.ts';
+
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -12,4 +14,10 @@ export function ageText(ms: number): string {
     return `${Math.floor(ms / hour)}h${ms < 8 * hour && minutes > 0 ? `${minutes}m` : ''}`;
   }
   return `${Math.floor(ms / day)}d`;
+}
+
+/** How long ago an ISO time was at `now` (epoch ms). */
+export function ageSince(iso: string | undefined, now: number): string {
+  const at = parseTime(iso);
+  return at === undefined ? 'unknown time' : ageText(now - at);
 }

@@ -5,6 +5,8 @@ import { plural } from './words.ts';
 
 /** One group of pods of a drain plan, with what happens to each of them. */
 export interface DrainGroup {
+  /** Stable. */
+  what: 'evict' | 'evict-orphan' | 'blocked-by-budget' | 'ask' | 'wait' | 'leave';
   /** For example `evict 3 pods`. */
   title: string;
   /** `namespace/name`, with the reason where there is one. */
@@ -22,18 +24,22 @@ const skipText = {
 export function drainGroups(plan: DrainPlan): DrainGroup[] {
   const groups: DrainGroup[] = [
     {
+      what: 'evict',
       title: `evict ${plural(plan.evict.length, 'pod')}`,
       pods: plan.evict.map(({ pod, warnings }) => withReasons(pod, warnings)),
     },
     {
+      what: 'evict-orphan',
       title: `evict ${plural(plan.orphanDaemonPods.length, 'orphan')}`,
       pods: plan.orphanDaemonPods.map(({ pod, warnings }) => withReasons(pod, warnings)),
     },
     {
+      what: 'blocked-by-budget',
       title: `blocked by budget: ${plan.blockedByBudget.length}`,
       pods: plan.blockedByBudget.map(({ pod, message }) => withReasons(pod, [message])),
     },
     {
+      what: 'ask',
       title: `ask a person about ${plan.needsApproval.length}`,
       pods: plan.needsApproval.map(({ pod, reasons }) =>
         withReasons(
@@ -43,12 +49,14 @@ export function drainGroups(plan: DrainPlan): DrainGroup[] {
       ),
     },
     {
+      what: 'wait',
       title: `wait for ${plan.waitOnly.length} already ending`,
       pods: plan.waitOnly.map((waiting) =>
         withReasons(waiting.pod, waiting.stuck ? [stuckMessage(waiting)] : []),
       ),
     },
     {
+      what: 'leave',
       title: `leave ${plural(plan.skip.length, 'pod')}`,
       pods: plan.skip.map(({ pod, reason }) => withReasons(pod, [skipText[reason]])),
     },

@@ -2,17 +2,19 @@
 
 import type { Config } from '../config/model.ts';
 import { requirementOf } from '../config/required.ts';
-import { pairStateOf } from '../gap/detect.ts';
+import { statesOnNode } from '../gap/detect.ts';
 import type {
   ClusterFacts,
   Detection,
   DetectionPolicy,
+  Evidence,
   PairState,
   Requirement,
   UnknownEntry,
 } from '../gap/model.ts';
-import { leftOut, poolOf, zoneOf } from '../gap/node-kinds.ts';
+import { type LeftOut, leftOut, poolOf, zoneOf } from '../gap/node-kinds.ts';
 import { daemonSetUidOf, targetNodeOf } from '../gap/pod-target.ts';
+import { type CrossCheck, crossChecksOf } from '../gap/status-check.ts';
 import {
   type DaemonSet,
   keyOf,
@@ -24,6 +26,7 @@ import { claimFinder, type GapVerdict } from '../remediation/actionable.ts';
 import { type NodeKind, nodeKindOf } from '../remediation/replacement.ts';
 import { type PlanStep, plannerFor } from './plan.ts';
 import { explainShouldRun, type ShouldRun } from './should-run.ts';
+import { evidenceOf, nodeEvidence } from './verdict-evidence.ts';
 
 export interface PairExplanation {
   /** `namespace/name`. */
@@ -33,6 +36,10 @@ export interface PairExplanation {
   /** Pods of the DaemonSet that are on the node or for it. */
   pods: Pod[];
   state: Exclude<PairState, { kind: 'gap' }> | { kind: 'gap'; verdict: GapVerdict };
+  /** What the verdict rests on. Never empty. */
+  evidence: Evidence[];
+  /** How its status compares, over all nodes. */
+  crossCheck: CrossCheck;
   /** What nodegap would do, empty when nothing. */
   plan: PlanStep[];
 }
@@ -43,8 +50,10 @@ export interface NodeExplanation {
   claim: string | undefined;
   pool: string | undefined;
   zone: string | undefined;
+  /** What the node says of itself. */
+  evidence: Evidence[];
   /** Why the node is not looked at, when it is not. */
-  leftOut: string | undefined;
+  leftOut: LeftOut | undefined;
   /** What is unknown about the node or the whole read. */
   unknown: UnknownEntry[];
   pairs: PairExplanation[];
@@ -61,22 +70,32 @@ export function explainNode(input: {
   node: Node;
   daemonSets: readonly DaemonSet[];
 }): NodeExplanation {
-  const { facts, detection, config, node } = input;
+  const { facts, policy, detection, config, node, daemonSets } = input;
   const { name, uid } = node.metadata;
   const claim = claimFinder(facts)(node);
+  const left = leftOut(node, claim);
   const planOf = plannerFor(facts, config);
-  const pairs = input.daemonSets.map((daemonSet): PairExplanation => {
-    const daemonSetKey = keyOf(daemonSet);
+  const judged = statesOnNode(facts, policy, detection.now, name, daemonSets);
+  const checks = crossChecksOf({ ...facts, daemonSets }, { ...policy, allDaemonSets: true });
+  const podsHere = facts.pods.filter((pod) => targetNodeOf(pod) === name).sort(newestFirst);
+  const pairs = daemonSets.map((daemonSet, index): PairExplanation => {
     const verdict = input.verdicts.find(
       ({ gap }) => gap.nodeUid === uid && gap.daemonSetUid === daemonSet.metadata.uid,
     );
+    const state = judged[index];
+    const crossCheck = checks[index];
+    if (state === undefined || crossCheck === undefined) {
+      throw new TypeError(`${keyOf(daemonSet)} on ${name} is not judged`);
+    }
+    const shouldRun = explainShouldRun(node, daemonSet, config.startupTaints);
     return {
-      daemonSet: daemonSetKey,
+      daemonSet: keyOf(daemonSet),
       requirement: requirementOf(config, daemonSet),
-      shouldRun: explainShouldRun(node, daemonSet, config.startupTaints),
-      pods: podsOf(facts, node, daemonSet),
-      state:
-        verdict === undefined ? stateWithoutGap(input, daemonSetKey) : { kind: 'gap', verdict },
+      shouldRun,
+      pods: podsHere.filter((pod) => daemonSetUidOf(pod) === daemonSet.metadata.uid),
+      state: withVerdict(state, verdict),
+      evidence: evidenceOf({ node, daemonSet, state, shouldRun, leftOut: left?.evidence }),
+      crossCheck,
       plan: verdict?.kind === 'actionable' ? planOf(verdict) : [],
     };
   });
@@ -86,7 +105,8 @@ export function explainNode(input: {
     claim: claimNameOf(node, claim),
     pool: poolOf(node),
     zone: zoneOf(node),
-    leftOut: leftOut(node, claim)?.reason,
+    evidence: nodeEvidence(node),
+    leftOut: left,
     unknown: detection.unknown.filter(
       (entry) => entry.daemonSet === undefined && (entry.node ?? name) === name,
     ),
@@ -94,15 +114,11 @@ export function explainNode(input: {
   };
 }
 
-function stateWithoutGap(
-  { facts, policy, detection, node }: Parameters<typeof explainNode>[0],
-  daemonSet: string,
-): Exclude<PairState, { kind: 'gap' }> {
-  const state = pairStateOf(facts, policy, detection.now, node.metadata.name, daemonSet);
-  if (state === undefined || state.kind === 'gap') {
-    throw new TypeError(`${daemonSet} on ${node.metadata.name} is not judged as the detection did`);
-  }
-  return state;
+function withVerdict(state: PairState, verdict: GapVerdict | undefined): PairExplanation['state'] {
+  if (state.kind !== 'gap') return state;
+  if (verdict !== undefined) return { kind: 'gap', verdict };
+  const { daemonSet, node } = state.gap;
+  throw new TypeError(`${daemonSet} on ${node} is not judged as the detection did`);
 }
 
 function rank({ state }: PairExplanation): number {
@@ -120,14 +136,6 @@ function claimNameOf(node: Node, claim: NodeClaim | undefined): string | undefin
   return claim?.metadata.name ?? owner?.name;
 }
 
-/** Newest first. */
-function podsOf(facts: ClusterFacts, node: Node, daemonSet: DaemonSet): Pod[] {
-  return facts.pods
-    .filter(
-      (pod) =>
-        daemonSetUidOf(pod) === daemonSet.metadata.uid && targetNodeOf(pod) === node.metadata.name,
-    )
-    .sort((a, b) =>
-      (b.metadata.creationTimestamp ?? '').localeCompare(a.metadata.creationTimestamp ?? ''),
-    );
+function newestFirst(a: Pod, b: Pod): number {
+  return (b.metadata.creationTimestamp ?? '').localeCompare(a.metadata.creationTimestamp ?? '');
 }

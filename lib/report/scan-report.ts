@@ -1,7 +1,9 @@
 /** The result of `nodegap scan` as data: the contract of `-o json` and `-o yaml` (docs/cli.md). */
 import { isoTime } from '../clock.ts';
-import type { Blame, Cause, Detection, UnknownEntry } from '../gap/model.ts';
+import type { Blame, Cause, Detection, Evidence, UnknownEntry } from '../gap/model.ts';
+import type { CrossCheck } from '../gap/status-check.ts';
 import type { GapVerdict } from '../remediation/actionable.ts';
+import { gapEvidence } from './verdict-evidence.ts';
 
 export interface ReportedGap {
   node: string;
@@ -15,6 +17,30 @@ export interface ReportedGap {
   since: string;
   message: string;
   required: boolean;
+  /** Why it is not actionable, see docs/reason-codes.md. */
+  code?: string;
+  otherCauses: Cause[];
+  blameReason: string;
+  /** What cause and blame rest on, and what would change them. */
+  evidence: Evidence[];
+  blameEvidence: Evidence[];
+}
+
+export interface ReportedUnknown {
+  node?: string;
+  daemonSet?: string;
+  reason: string;
+  message: string;
+  evidence: Evidence[];
+}
+
+/** What nodegap counts for a DaemonSet against what its status says: a note, no verdict. */
+export interface ReportedCrossCheck {
+  verdict: CrossCheck['kind'];
+  /** Nodes; absent when the two cannot be compared. */
+  computed?: number;
+  desired?: number;
+  message: string;
 }
 
 /** Keys are only ever added to this. */
@@ -23,7 +49,9 @@ export interface ScanReport {
   now: string;
   /** Sorted by node, then DaemonSet. */
   gaps: ReportedGap[];
-  unknown: UnknownEntry[];
+  unknown: ReportedUnknown[];
+  /** DaemonSets that were looked at. Absent where nothing was compared. */
+  crossChecks?: ({ daemonSet: string } & ReportedCrossCheck)[];
   summary: {
     nodes: number;
     eligiblePairs: number;
@@ -35,27 +63,24 @@ export interface ScanReport {
 }
 
 /** The report of one detection with the verdicts on its gaps. */
-export function scanReport(detection: Detection, verdicts: readonly GapVerdict[]): ScanReport {
-  const gaps = verdicts.map(({ gap, kind }) => ({
-    node: gap.node,
-    daemonSet: gap.daemonSet,
-    cause: gap.cause,
-    blame: gap.blame,
-    actionable: kind === 'actionable',
-    since: isoTime(gap.since),
-    message: gap.message,
-    required: gap.required,
-  }));
+export function scanReport(
+  detection: Detection,
+  verdicts: readonly GapVerdict[],
+  crossChecks?: readonly CrossCheck[],
+): ScanReport {
+  const gaps = verdicts.map(reportedGap);
   return {
     cluster: detection.cluster,
     now: isoTime(detection.now),
     gaps,
-    unknown: detection.unknown.map(({ node, daemonSet, reason, message }) => ({
-      ...(node === undefined ? {} : { node }),
-      ...(daemonSet === undefined ? {} : { daemonSet }),
-      reason,
-      message,
-    })),
+    unknown: detection.unknown.map(reportedUnknown),
+    ...(crossChecks === undefined
+      ? {}
+      : {
+          crossChecks: crossChecks.map((check) => {
+            return { daemonSet: check.daemonSet, ...reportedCrossCheck(check) };
+          }),
+        }),
     summary: {
       nodes: detection.nodes,
       eligiblePairs: detection.eligiblePairs,
@@ -65,6 +90,45 @@ export function scanReport(detection: Detection, verdicts: readonly GapVerdict[]
       byCause: byCause(gaps.map((gap) => gap.cause)),
     },
   };
+}
+
+function reportedGap(verdict: GapVerdict): ReportedGap {
+  const { gap } = verdict;
+  return {
+    node: gap.node,
+    daemonSet: gap.daemonSet,
+    cause: gap.cause,
+    blame: gap.blame,
+    actionable: verdict.kind === 'actionable',
+    since: isoTime(gap.since),
+    message: gap.message,
+    required: gap.required,
+    ...(verdict.kind === 'actionable' ? {} : { code: verdict.code }),
+    otherCauses: gap.otherCauses,
+    blameReason: gap.blameReason,
+    evidence: gapEvidence(gap),
+    blameEvidence: gap.blameEvidence,
+  };
+}
+
+/** Something unknown, as reports have it. */
+export function reportedUnknown(entry: UnknownEntry): ReportedUnknown {
+  const { node, daemonSet, reason, message, evidence = [] } = entry;
+  return {
+    ...(node === undefined ? {} : { node }),
+    ...(daemonSet === undefined ? {} : { daemonSet }),
+    reason,
+    message,
+    evidence,
+  };
+}
+
+/** A cross-check, as reports have it. */
+export function reportedCrossCheck(check: CrossCheck): ReportedCrossCheck {
+  const { kind, message } = check;
+  const numbers =
+    check.kind === 'not-comparable' ? {} : { computed: check.computed, desired: check.desired };
+  return { verdict: kind, ...numbers, message };
 }
 
 /** How often each cause occurs, the most frequent first. */

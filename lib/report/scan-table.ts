@@ -1,10 +1,10 @@
 /** The result of `nodegap scan` as a table for people. */
-import type { Detection, Gap, UnknownEntry } from '../gap/model.ts';
+import type { Detection, Gap } from '../gap/model.ts';
 import type { GapVerdict } from '../remediation/actionable.ts';
 import { ageText } from './age.ts';
 import { type Cell, columns } from './columns.ts';
 import { type GapRow, gapRows } from './gap-rows.ts';
-import type { ScanReport } from './scan-report.ts';
+import type { ReportedUnknown, ScanReport } from './scan-report.ts';
 import type { Style } from './style.ts';
 import { plural, shortReason } from './words.ts';
 
@@ -114,13 +114,14 @@ function unknownTable(report: ScanReport, options: TableOptions): string {
 const leastGrouped = 4;
 
 /** One row for many nodes of which the same is unknown, as when a whole dump is old. */
-function grouped(entries: readonly UnknownEntry[]): UnknownEntry {
+function grouped(entries: readonly ReportedUnknown[]): ReportedUnknown {
   const [first] = entries;
   return {
     ...(first?.daemonSet === undefined ? {} : { daemonSet: first.daemonSet }),
     node: plural(entries.length, 'node'),
     reason: first?.reason ?? '',
     message: `for example: ${first?.message ?? ''}`,
+    evidence: first?.evidence ?? [],
   };
 }
 
@@ -148,7 +149,7 @@ function summary(
 }
 
 /** Nodes of which nothing at all can be said, not only of one DaemonSet. */
-function countUnknownNodes(entries: readonly UnknownEntry[]): number {
+function countUnknownNodes(entries: readonly ReportedUnknown[]): number {
   const whole = entries.filter(({ daemonSet }) => daemonSet === undefined);
   return new Set(whole.flatMap(({ node }) => (node === undefined ? [] : [node]))).size;
 }

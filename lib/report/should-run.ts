@@ -1,8 +1,16 @@
 /** Why a DaemonSet should or should not run on a node, in words: which selector, which taint. */
-import { intentEligibility, type LookedPastTaint, shouldRun } from '../gap/eligibility.ts';
+import {
+  intentEligibility,
+  type LookedPastTaint,
+  shouldRun,
+  sortTaints,
+} from '../gap/eligibility.ts';
+import type { Evidence } from '../gap/model.ts';
+import { taintEvidence } from '../gap/node-findings.ts';
 import { compileNodeSelection } from '../gap/node-selection.ts';
 import {
   daemonPodTolerations,
+  isTolerated,
   keepsPodsOut,
   taintText,
   toleratesTaint,
@@ -10,17 +18,21 @@ import {
 import type {
   DaemonSet,
   Node,
-  NodeSelectorRequirement,
   NodeSelectorTerm,
   PodSpec,
   Toleration,
 } from '../kubernetes/objects.ts';
+import { grounds, obstacles, requirementText, tolerationText } from './selection-evidence.ts';
 
 export interface ShouldRun {
   /** By intent: taints that only mirror a condition, or are nodegap's own, are looked past. */
   should: boolean;
+  /** By the rules of the DaemonSet controller, on the taints of this moment. */
+  byController: boolean;
   /** One reason a line: the selectors first, then each taint that matters. */
   reasons: string[];
+  /** Where each of them stands, and what would change it. */
+  evidence: Evidence[];
 }
 
 /** `startupTaints` are the configured taint keys that nodes are born with. */
@@ -30,21 +42,38 @@ export function explainShouldRun(
   startupTaints: readonly string[],
 ): ShouldRun {
   const intent = intentEligibility(node, daemonSet, startupTaints);
-  if (intent.kind === 'not-eligible') return { should: false, reasons: [intent.reason] };
+  const byController = shouldRun(node, daemonSet).run;
   const template = daemonSet.spec.template.spec;
+  const tolerations = daemonPodTolerations(template);
+  if (intent.kind === 'not-eligible') {
+    const { ordinary } = sortTaints(node, new Set(startupTaints));
+    return {
+      should: false,
+      byController,
+      reasons: [intent.reason],
+      evidence: obstacles(node, daemonSet, tolerations, ordinary),
+    };
+  }
   const past = intent.lookedPast.map(
     ({ taint, kind }) => `${lookedPastText[kind]}: ${taintText(taint)}`,
   );
-  const keptOut = shouldRun(node, daemonSet).run
+  const keptOut = byController
     ? []
     : ['by the rules of the controller it may not start there now, because of these taints'];
   return {
     should: true,
+    byController,
     reasons: [
       ...selectionReasons(node, template),
-      ...toleratedReasons(node, template),
+      ...toleratedReasons(node, tolerations),
       ...past,
       ...keptOut,
+    ],
+    evidence: [
+      ...grounds(node, daemonSet, tolerations),
+      ...intent.lookedPast
+        .filter(({ taint }) => !isTolerated(tolerations, taint))
+        .map(({ taint }) => taintEvidence(node, taint)),
     ],
   };
 }
@@ -87,24 +116,11 @@ function termText({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm)
   );
 }
 
-function requirementText({ key, operator, values }: NodeSelectorRequirement): string {
-  return values === undefined || values.length === 0
-    ? `${key} ${operator}`
-    : `${key} ${operator} [${values.join(', ')}]`;
-}
-
-function toleratedReasons(node: Node, template: PodSpec): string[] {
-  const tolerations = daemonPodTolerations(template);
+function toleratedReasons(node: Node, tolerations: readonly Toleration[]): string[] {
   return (node.spec.taints ?? []).filter(keepsPodsOut).flatMap((taint) => {
     const by = tolerations.find((toleration) => toleratesTaint(toleration, taint));
     return by === undefined
       ? []
       : [`it tolerates taint ${taintText(taint)} (${tolerationText(by)})`];
   });
-}
-
-function tolerationText({ key, operator, value, effect }: Toleration): string {
-  if (!key && operator === 'Exists') return effect ? `every ${effect} taint` : 'every taint';
-  const wanted = operator === 'Exists' ? `${key} exists` : `${key}=${value ?? ''}`;
-  return effect ? `${wanted}, ${effect}` : wanted;
 }

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Detection, Gap, UnknownEntry } from '../../lib/gap/model.ts';
+import type { CrossCheck } from '../../lib/gap/status-check.ts';
 import type { GapVerdict } from '../../lib/remediation/actionable.ts';
 import { scanReport } from '../../lib/report/scan-report.ts';
 import { scanTable } from '../../lib/report/scan-table.ts';
 import { createStyle } from '../../lib/report/style.ts';
+import { gapEvidence } from '../../lib/report/verdict-evidence.ts';
 import { gapOf, minute, t0 } from '../remediation/samples.ts';
 
 const acting = gapOf({ node: 'n1', pool: 'general', zone: 'eu-west-1a', cause: 'sandbox' });
@@ -52,8 +54,53 @@ function tableOf(
 
 describe('scanReport', () => {
   it('has exactly the keys of the contract', () => {
-    const unknown = [{ node: 'n3', reason: 'heartbeat-stale', message: 'silent' }];
-    expect(scanReport(detectionOf([acting, optional], unknown), verdicts)).toEqual({
+    const ready = {
+      object: 'pod logging/fluent-bit-x',
+      field: 'status.conditions[Ready].status',
+      value: 'not True',
+      wouldChange: 'it becomes True, or another pod of the DaemonSet is Ready there',
+    };
+    const heartbeat = { object: 'node n3', field: 'heartbeat', value: 'old', wouldChange: 'new' };
+    const unknown = [
+      {
+        node: 'n3',
+        nodeUid: 'u3',
+        reason: 'heartbeat-stale',
+        message: 'silent',
+        evidence: [heartbeat],
+      },
+      { reason: 'events-unavailable', message: 'denied' },
+    ];
+    const crossChecks: CrossCheck[] = [
+      {
+        kind: 'disagrees',
+        daemonSet: 'kube-system/aws-node',
+        computed: 3,
+        desired: 2,
+        message: 'm',
+      },
+      { kind: 'not-comparable', daemonSet: 'logging/fluent-bit', message: 'it is being deleted' },
+    ];
+    const detection = detectionOf([acting, optional], unknown);
+    const { crossChecks: none, ...without } = scanReport(detection, verdicts);
+    expect(none).toBeUndefined();
+    const { crossChecks: shown, ...withThem } = scanReport(detection, verdicts, crossChecks);
+    expect(withThem).toEqual(without);
+    expect(shown).toEqual([
+      {
+        daemonSet: 'kube-system/aws-node',
+        verdict: 'disagrees',
+        computed: 3,
+        desired: 2,
+        message: 'm',
+      },
+      {
+        daemonSet: 'logging/fluent-bit',
+        verdict: 'not-comparable',
+        message: 'it is being deleted',
+      },
+    ]);
+    expect(without).toEqual({
       cluster: 'prod',
       now: '2026-11-29T12:00:00Z',
       gaps: [
@@ -66,6 +113,10 @@ describe('scanReport', () => {
           since: '2026-11-29T11:40:00Z',
           message: 'container aws-node is not ready',
           required: true,
+          otherCauses: [],
+          blameReason: acting.blameReason,
+          evidence: gapEvidence(acting),
+          blameEvidence: acting.blameEvidence,
         },
         {
           node: 'n2',
@@ -76,15 +127,23 @@ describe('scanReport', () => {
           since: '2026-11-26T12:00:00Z',
           message: 'container aws-node is not ready',
           required: false,
+          code: 'not-required',
+          otherCauses: [],
+          blameReason: optional.blameReason,
+          evidence: [...optional.evidence, ready],
+          blameEvidence: optional.blameEvidence,
         },
       ],
-      unknown: [{ node: 'n3', reason: 'heartbeat-stale', message: 'silent' }],
+      unknown: [
+        { node: 'n3', reason: 'heartbeat-stale', message: 'silent', evidence: [heartbeat] },
+        { reason: 'events-unavailable', message: 'denied', evidence: [] },
+      ],
       summary: {
         nodes: 3,
         eligiblePairs: 6,
         gaps: 2,
         actionable: 1,
-        unknown: 1,
+        unknown: 2,
         byCause: { 'crash-loop': 1, sandbox: 1 },
       },
     });

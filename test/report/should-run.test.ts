@@ -30,7 +30,16 @@ describe('explainShouldRun', () => {
   it('says when nothing restricts the DaemonSet', () => {
     expect(reasons({})).toEqual({
       should: true,
+      byController: true,
       reasons: ['it has no node selector: every node is meant'],
+      evidence: [
+        {
+          object: 'daemonset kube-system/agent',
+          field: 'spec.template.spec.nodeSelector',
+          value: 'absent, as are nodeName and required node affinity',
+          wouldChange: 'the template gets one that the node does not match',
+        },
+      ],
     });
   });
 
