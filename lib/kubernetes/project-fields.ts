@@ -84,11 +84,9 @@ export function conditionsOf(conditions: Condition[] | null | undefined): {
 export function nodeAffinityOf(affinity: NodeAffinity): NodeAffinity {
   const required = affinity.requiredDuringSchedulingIgnoredDuringExecution;
   if (required === undefined || required === null) return {};
-  const terms = required.nodeSelectorTerms ?? [];
-  if (!Array.isArray(terms)) throw malformed('its nodeSelectorTerms are no list');
   return {
     requiredDuringSchedulingIgnoredDuringExecution: {
-      nodeSelectorTerms: terms.map((term) => ({
+      nodeSelectorTerms: inPlace('nodeSelectorTerms', required.nodeSelectorTerms).map((term) => ({
         ...requirements('matchExpressions', term?.matchExpressions),
         ...requirements('matchFields', term?.matchFields),
       })),
@@ -101,17 +99,28 @@ function requirements<N extends string>(
   items: NodeSelectorRequirement[] | null | undefined,
 ): { [key in N]?: NodeSelectorRequirement[] } {
   if (items === undefined || items === null) return {};
-  if (!Array.isArray(items)) throw malformed(`its ${name} are no list`);
-  const whole = items.map((item) => ({
+  const whole = inPlace(name, items).map((item) => ({
     key: item?.key ?? '',
     operator: item?.operator ?? '',
-    ...(item?.values ? { values: item.values.map((value) => value ?? '') } : {}),
+    ...(item?.values ? { values: inPlace('values', item.values).map((value) => value ?? '') } : {}),
   }));
   return { [name]: whole } as { [key in N]?: NodeSelectorRequirement[] };
 }
 
+/** The items with their holes, since in an affinity a hole is no absence. */
+function inPlace<T>(name: string, items: T[] | null | undefined): (T | null | undefined)[] {
+  if (items === undefined || items === null) return [];
+  if (!Array.isArray(items)) throw malformed(`its ${name} are no list`);
+  return items;
+}
+
 function isThere<T>(item: T | null | undefined): item is T {
   return item !== undefined && item !== null;
+}
+
+/** A text, or for what should be one its JSON, so that it is seen and not lost. */
+export function textOf(value: string): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 export function isText(value: unknown): value is string {

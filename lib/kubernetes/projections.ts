@@ -27,6 +27,7 @@ import {
   nodeAffinityOf,
   pick,
   textMap,
+  textOf,
 } from './project-fields.ts';
 
 const metaKeys = [
@@ -69,7 +70,7 @@ export function projectDaemonSet(raw: unknown): DaemonSet {
   const template = daemonSet.spec?.template;
   const labels = template?.metadata?.labels;
   return {
-    metadata: projectMeta(daemonSet.metadata),
+    metadata: { ...projectMeta(daemonSet.metadata), namespace: namespaceOf(daemonSet) },
     spec: {
       selector: pick(daemonSet.spec?.selector, ['matchLabels', 'matchExpressions']),
       ...pick(daemonSet.spec, ['minReadySeconds', 'updateStrategy']),
@@ -175,6 +176,11 @@ export function projectEvent(raw: unknown): KubernetesEvent {
   };
 }
 
+/** That of a namespaced object: one that names none is in `default`, as for kubectl. */
+function namespaceOf({ metadata }: { metadata: ObjectMeta }): string {
+  return metadata.namespace || 'default';
+}
+
 function projectMeta(metadata: ObjectMeta): ObjectMeta {
   const projected: ObjectMeta = {
     ...projectMetaCore(metadata),
@@ -192,7 +198,7 @@ function projectMetaCore(metadata: ObjectMeta): ObjectMeta {
   const projected: ObjectMeta = {
     ...pick(metadata, metaKeys),
     ...listOf('ownerReferences', metadata.ownerReferences),
-    ...listOf('finalizers', metadata.finalizers),
+    ...list('finalizers', metadata.finalizers, textOf),
   };
   // An empty time is none, and being deleted is told by there being one.
   if (projected.deletionTimestamp === '') delete projected.deletionTimestamp;

@@ -122,7 +122,7 @@ describe('malformed objects', () => {
       status: {},
     });
     expect(projectDaemonSet({ metadata: meta() })).toEqual({
-      metadata: { name: 'x', uid: 'u1' },
+      metadata: { name: 'x', uid: 'u1', namespace: 'default' },
       spec: { selector: {}, template: { spec: {} } },
       status: {},
     });
