@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { detect } from '../../lib/gap/detect.ts';
+import { crossChecksOf } from '../../lib/gap/status-check.ts';
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { planDrain } from '../../lib/remediation/drain-plan.ts';
 import { personText } from '../../lib/report/drain-lines.ts';
@@ -78,7 +79,10 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   const policy = detectionPolicyOf(config, { allDaemonSets });
   const detection = detect(facts, policy, now);
   const verdicts = actionableGaps(detection, facts, config, now, { inWork: nodesInWork(facts) });
-  const report = scanReport(detection, verdicts);
+  // Only data has room for a note on every DaemonSet.
+  const isData = options.output === 'json' || options.output === 'yaml';
+  const checks = isData ? crossChecksOf(facts, policy) : undefined;
+  const report = scanReport(detection, verdicts, checks);
   const explainCommand = (node: string) =>
     explainCommandLine(calledAs(name, io.env), node, options);
   switch (options.output) {
