@@ -1,5 +1,5 @@
 /** From what a scan knows to what the page carries. */
-import { blames, causes, type Gap } from '../../gap/model.ts';
+import { blames, causes, type Evidence } from '../../gap/model.ts';
 import type { GapVerdict } from '../../remediation/actionable.ts';
 import { shortReason } from '../words.ts';
 import { cellMap, type NodeCells } from './cells.ts';
@@ -89,7 +89,8 @@ class Packer {
       message: text(gap.message),
       blameReason: text(gap.blameReason),
       ...this.#action(verdict, text),
-      evidence: evidenceOf(gap, text).map((row) => this.evidence.add(row)),
+      evidence: this.#evidence(gap.evidence, text),
+      blameEvidence: this.#evidence(gap.blameEvidence, text),
     };
     return packGap(numbers);
   }
@@ -109,13 +110,24 @@ class Packer {
     };
   }
 
+  #evidence(evidence: readonly Evidence[], text: (words: string) => number): number[] {
+    return evidence.map(({ object, field, value, wouldChange }) => {
+      const change = wouldChange === undefined ? [] : [text(wouldChange)];
+      return this.evidence.add([text(object), text(field), text(value), ...change]);
+    });
+  }
+
   unknown(): PageData['unknown'] {
-    return this.#input.detection.unknown.map(({ node, nodeUid, daemonSet, reason, message }) => [
-      nodeUid === undefined ? -1 : this.#nodeOf(nodeUid),
-      daemonSet === undefined ? -1 : (this.#places.daemonSet.get(daemonSet) ?? -1),
-      this.#texts.add(reason),
-      this.#texts.add(message, { node }),
-    ]);
+    return this.#input.detection.unknown.map((entry) => {
+      const { node, nodeUid, daemonSet, reason, message, evidence = [] } = entry;
+      return [
+        nodeUid === undefined ? -1 : this.#nodeOf(nodeUid),
+        daemonSet === undefined ? -1 : (this.#places.daemonSet.get(daemonSet) ?? -1),
+        this.#texts.add(reason),
+        this.#texts.add(message, { node }),
+        this.#evidence(evidence, (words) => this.#texts.add(words, { node })),
+      ];
+    });
   }
 
   leftOut(): PageData['leftOut'] {
@@ -133,15 +145,6 @@ class Packer {
 /** What would be done, as the ACTION column of the table says it. */
 export function actionText(arrow: string, canary: boolean): string {
   return `would ${arrow}${canary ? ' (canary)' : ''}`;
-}
-
-function evidenceOf({ evidence }: Gap, text: (words: string) => number): number[][] {
-  return evidence.map(({ object, field, value, wouldChange }) => [
-    text(object),
-    text(field),
-    text(value),
-    ...(wouldChange === undefined ? [] : [text(wouldChange)]),
-  ]);
 }
 
 /** The worst that is known of each node, by uid: 0 is worst. */

@@ -36,8 +36,8 @@ export interface PageData {
   plans: number[][];
   /** In the order of the report. See packGap. */
   gaps: PackedGap[];
-  /** Node, DaemonSet (-1 for none), reason and message (texts). */
-  unknown: [number, number, number, number][];
+  /** Node, DaemonSet (-1 for none), reason and message (texts), evidence. */
+  unknown: [number, number, number, number, number[]][];
   /** Node and reason (text). */
   leftOut: [number, number][];
   /** What stands before and after a node's name in the command that explains it. */
@@ -72,6 +72,7 @@ export interface GapNumbers {
   /** When something would. */
   plan?: number;
   evidence: number[];
+  blameEvidence: number[];
 }
 
 export type PackedGap = [
@@ -91,6 +92,7 @@ export type PackedGap = [
   sentenceOrPlan: number,
   otherCauses: number[],
   evidence: number[],
+  blameEvidence: number[],
   pod?: string,
 ];
 
@@ -111,13 +113,15 @@ export function packGap(gap: GapNumbers): PackedGap {
     held?.message ?? gap.plan ?? -1,
     gap.otherCauses,
     gap.evidence,
+    gap.blameEvidence,
     ...(gap.pod === undefined ? ([] as const) : ([gap.pod] as const)),
   ];
 }
 
 export function unpackGap(packed: PackedGap): GapNumbers {
   const [node, daemonSet, cause, blame, required, age, restarts, message, ...rest] = packed;
-  const [blameReason, action, code, sentenceOrPlan, otherCauses, evidence, pod] = rest;
+  const [blameReason, action, code, sentenceOrPlan, otherCauses, evidence, blameEvidence, pod] =
+    rest;
   return {
     node,
     daemonSet,
@@ -131,6 +135,7 @@ export function unpackGap(packed: PackedGap): GapNumbers {
     action,
     otherCauses,
     evidence,
+    blameEvidence,
     ...(code < 0 ? { plan: sentenceOrPlan } : { held: { code, message: sentenceOrPlan } }),
     ...(pod === undefined ? {} : { pod }),
   };

@@ -4,6 +4,7 @@ import { counted } from '../numbers.ts';
 import { blameLetters } from '../page-data.ts';
 import { gapWords, reasonOf } from './cells.ts';
 import { el } from './dom.ts';
+import { codeText, evidenceBody } from './evidence.ts';
 import type { MapModel, ViewGap, ViewNode } from './model.ts';
 
 type Piece = HTMLElement | string | undefined;
@@ -152,6 +153,7 @@ function stateWithoutGap(model: MapModel, node: ViewNode, daemonSet: number): HT
       stateLine('unknown', '?', 'Unknown: neither well nor a gap'),
       el('p', {}, why),
       facts([['Reason', codeText(reason)]]),
+      ...(entry === undefined ? [] : evidenceBody(model, entry, 'Evidence', entry.evidence)),
     ];
   }
   const reason = reasonOf(model, node, daemonSet);
@@ -192,7 +194,8 @@ function gapBody(model: MapModel, gap: ViewGap): HTMLElement[] {
     ]),
     el('h3', {}, 'What nodegap would do'),
     ...actionBody(model, gap),
-    ...evidenceBody(model, gap),
+    ...evidenceBody(model, gap, 'Evidence', gap.evidence),
+    ...evidenceBody(model, gap, 'Evidence of the blame', gap.blameEvidence),
   ];
 }
 
@@ -216,24 +219,6 @@ function actionBody(model: MapModel, gap: ViewGap): HTMLElement[] {
     );
   }
   return [el('p', { class: 'arrow' }, text(gap.action)), el('ol', { class: 'steps' }, ...items)];
-}
-
-function evidenceBody(model: MapModel, gap: ViewGap): HTMLElement[] {
-  if (gap.evidence.length === 0) return [];
-  const rows = gap.evidence.map((index) => {
-    const [object = -1, field = -1, value = -1, change] = model.data.evidence[index] ?? [];
-    const text = (of: number) => model.text(of, gap);
-    return el(
-      'li',
-      {},
-      el('p', {}, el('span', { class: 'object' }, text(object)), ' ', codeText(text(field))),
-      el('p', { class: 'value' }, text(value)),
-      change === undefined
-        ? undefined
-        : el('p', { class: 'change' }, `Would change the verdict: ${text(change)}`),
-    );
-  });
-  return [el('h3', {}, 'Evidence'), el('ul', { class: 'evidence' }, ...rows)];
 }
 
 function commandBlock(model: MapModel, node: ViewNode): HTMLElement {
@@ -280,10 +265,6 @@ export function facts(pairs: [string, Piece][]): HTMLElement {
     value === undefined ? [] : [el('dt', {}, name), el('dd', {}, value)],
   );
   return el('dl', { class: 'facts' }, ...rows);
-}
-
-function codeText(text: string): HTMLElement {
-  return el('code', {}, text);
 }
 
 function isoText(date: Date): string {

@@ -24,6 +24,7 @@ export interface ViewUnknown {
   daemonSet: number;
   reason: number;
   message: number;
+  evidence: number[];
 }
 
 export interface ViewNode {
@@ -79,11 +80,12 @@ export class MapModel {
       };
     });
     for (const gap of this.gaps) this.nodes[gap.node]?.gaps.push(gap);
-    this.unknown = data.unknown.map(([node, daemonSet, reason, message]) => ({
+    this.unknown = data.unknown.map(([node, daemonSet, reason, message, evidence]) => ({
       node,
       daemonSet,
       reason,
       message,
+      evidence,
     }));
     for (const entry of this.unknown) this.nodes[entry.node]?.unknown.push(entry);
     for (const [index, reason] of data.leftOut) {
