@@ -17,7 +17,7 @@ export function makeHandler(ports: JudgingPorts) {
     ports.log,
     async ({ state, execution }): Promise<RecoveryResult> => {
       const reader = await ports.readers.connect(state.cluster);
-      const situation = await readSituation(ports, reader, state);
+      const situation = await readSituation(ports, reader, state, 'quick');
       const guarded = guard(situation, state, execution);
       const refused = situation.judgement.kind === 'gone' || situation.judgement.kind === 'refuse';
       const judgement: Judgement =

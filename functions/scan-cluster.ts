@@ -60,7 +60,7 @@ export function makeHandler(ports: ScanPorts) {
   return async (event: unknown): Promise<ScanResult> => {
     const { cluster } = parseEvent(scanSchema, event);
     const reader = await ports.readers.connect(cluster);
-    const reading = await readCluster(ports, reader, cluster);
+    const reading = await readCluster(ports, reader, cluster, 'quick');
     await keepRecords(ports, reading);
     const breakers = await keepBreakers(ports, reading);
     const disagreeing = await compareStatus(ports.table, reading);
@@ -277,7 +277,14 @@ async function summarise(
     unknown: detection.unknown.length + disagreeing.length,
     attempts: plan.attempts.length,
   };
-  await new ScanStore(ports.table).save({ ...result, at: reading.now });
+  const { resourceVersion } = facts;
+  const fullReadAt = facts.quick === undefined ? facts.readAt : reading.lastScan?.fullReadAt;
+  await new ScanStore(ports.table).save({
+    ...result,
+    at: reading.now,
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(fullReadAt === undefined ? {} : { fullReadAt }),
+  });
   ports.metrics.count('Gaps', result.gaps, { cluster: result.cluster });
   ports.metrics.count('Unknown', result.unknown, { cluster: result.cluster });
   ports.metrics.count('StatusDisagrees', disagreeing.length, { cluster: result.cluster });
@@ -287,7 +294,11 @@ async function summarise(
   for (const [code, count] of notActedOn(verdicts)) {
     ports.metrics.count('NotActionable', count, { cluster: result.cluster, code });
   }
-  ports.log.info('scanned', { ...result, took: ports.clock.now() - facts.readAt });
+  ports.log.info('scanned', {
+    ...result,
+    read: facts.quick === undefined ? 'full' : 'quick',
+    took: ports.clock.now() - facts.readAt,
+  });
   return result;
 }
 

@@ -30,6 +30,8 @@ export type KubernetesErrorKind =
   | 'conflict'
   | 'invalid'
   | 'gone'
+  /** An answer from the past: older than what another read has shown before. */
+  | 'stale'
   | 'throttled'
   | 'disruption-budget'
   | 'unreachable'

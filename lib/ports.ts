@@ -48,6 +48,8 @@ export interface NodeEvent {
 /** Reads of one cluster. Lists are complete or they throw; a missing single object is undefined. */
 export interface ClusterReader {
   listNodes(): Promise<Node[]>;
+  /** As `listNodes`, with the state of the cluster that it shows, where the reader tells it. */
+  listNodesAt?(): Promise<{ items: Node[]; resourceVersion: string }>;
   listDaemonSets(): Promise<DaemonSet[]>;
   /** Pods that a controller revision made (DaemonSet and StatefulSet pods), projected. */
   listDaemonSetPods(): Promise<Pod[]>;

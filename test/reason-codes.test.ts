@@ -47,6 +47,7 @@ const kinds = {
   conflict: true,
   invalid: true,
   gone: true,
+  stale: true,
   throttled: true,
   'disruption-budget': true,
   unreachable: true,

@@ -17,6 +17,7 @@ const passingErrors = [
   'Kubernetes.server',
   'Kubernetes.conflict',
   'Kubernetes.gone',
+  'Kubernetes.stale',
   'NodeConflict',
   'State.Unavailable',
   'State.Contended',

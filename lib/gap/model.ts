@@ -50,6 +50,8 @@ export interface ClusterFacts {
   quick?: QuickCoverage;
   /** When the first list was asked for, epoch milliseconds. */
   readAt: number;
+  /** The state of the cluster that the nodes were read at; absent where nobody tells. */
+  resourceVersion?: string;
   nodes: Node[];
   daemonSets: DaemonSet[];
   /** At least every pod that a DaemonSet controls; may hold others too. */

@@ -12,7 +12,7 @@
  * and label and belongs to something else.
  */
 import type { Clock } from '../clock.ts';
-import { optionalNodeClaims } from '../kubernetes/facts.ts';
+import { optionalNodeClaims, readNodes } from '../kubernetes/facts.ts';
 import type { DaemonSet, Node, Pod } from '../kubernetes/objects.ts';
 import type { ClusterReader, PodRow, QuickReads } from '../ports.ts';
 import { detect } from './detect.ts';
@@ -52,13 +52,13 @@ export async function readQuickFacts(
 ): Promise<ClusterFacts> {
   const readAt = clock.now();
   const claims = optionalNodeClaims(reader);
-  const nodes = await reader.listNodes();
+  const nodes = await readNodes(reader);
   const daemonSets = await reader.listDaemonSets();
   const nodeClaims = await claims;
   const base: Omit<ClusterFacts, 'pods'> = {
     cluster,
     readAt,
-    nodes,
+    ...nodes,
     daemonSets,
     nodeClaims,
     events: { ok: false, reason: 'not read' },

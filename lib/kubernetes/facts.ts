@@ -78,11 +78,20 @@ export function eventSubjects(facts: ClusterFacts): string[] {
 
 async function readMainLists(
   reader: ClusterReader,
-): Promise<Pick<ClusterFacts, 'nodes' | 'daemonSets' | 'pods'>> {
-  const nodes = await reader.listNodes();
+): Promise<Pick<ClusterFacts, 'nodes' | 'resourceVersion' | 'daemonSets' | 'pods'>> {
+  const nodes = await readNodes(reader);
   const daemonSets = await reader.listDaemonSets();
   const pods = await reader.listDaemonSetPods();
-  return { nodes, daemonSets, pods };
+  return { ...nodes, daemonSets, pods };
+}
+
+/** The nodes, and the state of the cluster that they show where the reader tells it. */
+export async function readNodes(
+  reader: ClusterReader,
+): Promise<Pick<ClusterFacts, 'nodes' | 'resourceVersion'>> {
+  if (reader.listNodesAt === undefined) return { nodes: await reader.listNodes() };
+  const { items, resourceVersion } = await reader.listNodesAt();
+  return { nodes: items, ...(resourceVersion === '' ? {} : { resourceVersion }) };
 }
 
 /** A cluster without Karpenter's resource has no NodeClaims. */

@@ -4,7 +4,7 @@ import { isKubernetesError, KubernetesError } from '../errors.ts';
 import type { ClusterReader } from '../ports.ts';
 import { compactPods } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
-import { type ListOptions, type ListSelectors, listAll } from './list.ts';
+import { type ListOptions, type ListSelectors, listAll, listWithVersion } from './list.ts';
 import { type ListFormat, protobufFormat } from './list-formats.ts';
 import { getPatiently, waitsLeft } from './patience.ts';
 import {
@@ -61,6 +61,8 @@ export function createReader(
 
   return {
     listNodes: () => list(nodes, {}, projectNode, nodeFormat),
+    listNodesAt: () =>
+      listWithVersion(transport, nodes, {}, projectNode, { ...listOptions, format: nodeFormat }),
     listDaemonSets: () => list(daemonSets, {}, projectDaemonSet),
     // DaemonSet and StatefulSet pods carry the label: of 100,000 pods only those cross the wire.
     listDaemonSetPods: () => list(pods, { labelSelector: revisionLabel }, compactPods(), podFormat),

@@ -16,9 +16,10 @@ import {
   type GapRecord,
 } from '../gap/model.ts';
 import { poolOf, zoneOf } from '../gap/node-kinds.ts';
+import { readQuickFacts } from '../gap/quick-facts.ts';
 import { GapRecordStore } from '../gap/record-store.ts';
 import { pairKey } from '../gap/records.ts';
-import { readFactsWithEvents } from '../kubernetes/facts.ts';
+import { readClusterFacts, withEvents } from '../kubernetes/facts.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { ClusterReader, StateTable } from '../ports.ts';
 import {
@@ -32,11 +33,13 @@ import { type ClusterHolds, Holds } from '../safety/holds.ts';
 import { type LeavingReasons, LeavingStore, leavingReason } from '../safety/leaving.ts';
 import { type MarkReading, readMark } from '../safety/ownership.ts';
 import { type Refutation, Refutations } from '../safety/refuted.ts';
+import { type LastScan, ScanStore } from '../safety/scan-store.ts';
 import { type Slot, Slots } from '../safety/slots.ts';
 import { vetoOf } from '../safety/vetoes.ts';
 import { scopeCountsOf } from './actionable.ts';
 import { type Fault, FaultStore } from './fault-store.ts';
 import { type Judgement, judge, type Objection } from './judge.ts';
+import { needsFullRead, type ReadMemory, readsInFull, refuseOlder } from './read-extent.ts';
 import { withRefutedBlame } from './refuted-blame.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
 import type { WorkflowState } from './workflow-state.ts';
@@ -68,23 +71,32 @@ export interface ClusterReading {
   leaving: LeavingReasons;
   /** What bad replacements proved; `detection` takes it into account. */
   refutations: Refutation[];
+  lastScan: LastScan | undefined;
   /** Epoch ms at which all of it was judged. */
   now: number;
 }
 
 /**
+ * How much to read. `full` reads every pod in full: before anything is done to a node. `quick` may
+ * read as lib/gap/quick-facts.ts does: to find out, and to look again.
+ */
+export type ReadExtent = 'full' | 'quick';
+
+/**
  * Reads a cluster and what is remembered of it.
- * @throws KubernetesError when the cluster could not be read completely.
+ * @throws KubernetesError when the cluster could not be read completely, or answered from the past.
  */
 export async function readCluster(
   ports: SituationPorts,
   reader: ClusterReader,
   cluster: string,
+  extent: ReadExtent = 'full',
 ): Promise<ClusterReading> {
   const loaded = await ports.config();
   const { config } = loaded;
-  const [facts, records, slots, breakers, holds, leaving, refutations] = await Promise.all([
-    readFactsWithEvents(reader, cluster, ports.clock),
+  const policy = detectionPolicyOf(config, { allDaemonSets: false });
+  const [lastScan, records, slots, breakers, holds, leaving, refutations] = await Promise.all([
+    new ScanStore(ports.table).load(cluster),
     new GapRecordStore(ports.table).load(cluster),
     new Slots(ports.table, ports.clock, config.breaker, ports).list(cluster),
     loadBreakerStates(ports.table, cluster),
@@ -92,13 +104,27 @@ export async function readCluster(
     new LeavingStore(ports.table, ports.clock).load(),
     new Refutations(ports.table).list(cluster),
   ]);
-  const now = ports.clock.now();
-  const detected = detect(
-    facts,
-    detectionPolicyOf(config, { allDaemonSets: false }),
-    now,
-    new Map(records.map((record) => [pairKey(record.nodeUid, record.daemonSet), record])),
+  const known = new Map(
+    records.map((record) => [pairKey(record.nodeUid, record.daemonSet), record]),
   );
+  const memory: ReadMemory = {
+    lastScan,
+    troubled: new Set(records.map(({ nodeUid }) => nodeUid)),
+    slots,
+    now: ports.clock.now(),
+  };
+  const read =
+    extent === 'full' || needsFullRead(memory)
+      ? readClusterFacts(reader, cluster, ports.clock)
+      : readQuickFacts(reader, cluster, ports.clock, {
+          policy,
+          records: known,
+          inFull: readsInFull(memory),
+        });
+  const facts = await withEvents(reader, await read);
+  const now = ports.clock.now();
+  refuseOlder(facts, lastScan, now);
+  const detected = detect(facts, policy, now, known);
   const detection = withRefutedBlame(detected, refutations);
   return {
     loaded,
@@ -113,6 +139,7 @@ export async function readCluster(
     holds,
     leaving,
     refutations,
+    lastScan,
     now,
   };
 }
@@ -139,8 +166,9 @@ export async function readSituation(
   ports: SituationPorts,
   reader: ClusterReader,
   state: WorkflowState,
+  extent: ReadExtent = 'full',
 ): Promise<Situation> {
-  const reading = await readCluster(ports, reader, state.cluster);
+  const reading = await readCluster(ports, reader, state.cluster, extent);
   const { config, facts, detection, breakers, holds, leaving, now } = reading;
   const node = facts.nodes.find(({ metadata }) => metadata.name === state.node);
   const place = node === undefined ? {} : placeOf(node);
