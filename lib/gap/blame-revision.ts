@@ -7,7 +7,8 @@
 import { isoTime } from '../clock.ts';
 import { type BlamedGap, type BlameVerdict, counted, daemonset } from './blame-verdict.ts';
 import type { Cause, Evidence } from './model.ts';
-import type { Peers, RevisionView } from './peers.ts';
+import type { Peers } from './peers.ts';
+import type { RevisionView } from './revision-view.ts';
 import { imagesOf, isOnDelete } from './rollout.ts';
 import { ago, count } from './words.ts';
 

@@ -19,7 +19,8 @@ import {
   unclear,
 } from './blame-verdict.ts';
 import type { Cause } from './model.ts';
-import type { Peers, Share, Witness } from './peers.ts';
+import type { Peers, Share } from './peers.ts';
+import type { Witness } from './revision-view.ts';
 import { count } from './words.ts';
 
 export type { BlamedGap, BlameVerdict } from './blame-verdict.ts';
@@ -185,48 +186,64 @@ function blameNotReady(gap: BlamedGap, peers: Peers): BlameVerdict {
   return node(`node ${gap.node} itself is not Ready`, gap.finding.evidence);
 }
 
-/** A pod of the gap's revision that was made since and has stayed Ready on another node. */
+/**
+ * A pod of the gap's revision that was made since and has stayed Ready on another node. For an image
+ * pull, one on a node that joined since: older nodes may start it from the image they have.
+ */
 function witnessOf(gap: BlamedGap, peers: Peers): Witness | undefined {
-  const witness = peers.revision(gap.revision)?.witness;
+  const view = peers.revision(gap.revision);
+  const witness = isPull(gap) ? view?.pullWitness : view?.witness;
   return witness !== undefined && witness.at > gap.since ? witness : undefined;
 }
 
+function isPull({ finding }: BlamedGap): boolean {
+  return finding.cause === 'image-pull';
+}
+
 function blameByWitness(gap: BlamedGap, peers: Peers): BlameVerdict {
+  const witness = witnessOf(gap, peers);
+  if (witness === undefined) return withoutWitness(gap, peers);
+  const [at, began] = [isoTime(witness.at), isoTime(gap.since)];
+  const { pod, node: name, readyAt } = witness;
+  const made = isPull(gap)
+    ? `a pod of revision ${gap.revision} is Ready on ${name}, which joined at ${at}, after this gap began at ${began}`
+    : `a pod of revision ${gap.revision} made at ${at}, after this gap began at ${began}, is Ready on ${name}`;
+  return node(made, [
+    {
+      object: isPull(gap) ? `node ${name}` : `pod ${pod}`,
+      field: 'metadata.creationTimestamp',
+      value: isPull(gap) ? at : `${at} on node ${name}`,
+      wouldChange: 'its pod fails as well, or half of the nodes fail alike',
+    },
+    {
+      object: `pod ${pod}`,
+      field: 'status.conditions[Ready].lastTransitionTime',
+      value: isoTime(readyAt),
+    },
+  ]);
+}
+
+function withoutWitness(gap: BlamedGap, peers: Peers): BlameVerdict {
   const began = isoTime(gap.since);
   const view = peers.revision(gap.revision);
-  const witness = witnessOf(gap, peers);
-  if (witness !== undefined) {
-    return node(
-      `a pod of revision ${gap.revision} made at ${isoTime(witness.at)}, after this gap began at ${began}, is Ready on ${witness.node}`,
-      [
-        {
-          object: `pod ${witness.pod}`,
-          field: 'metadata.creationTimestamp',
-          value: `${isoTime(witness.at)} on node ${witness.node}`,
-          wouldChange: 'it fails as well, or half of the nodes fail alike',
-        },
-        {
-          object: `pod ${witness.pod}`,
-          field: 'status.conditions[Ready].lastTransitionTime',
-          value: isoTime(witness.readyAt),
-        },
-      ],
-    );
-  }
-  const missing = `a pod of the revision that is made after ${began} stays Ready on another node`;
-  if (view === undefined || view.healthy === 0) return nothingToCompare(gap, missing);
-  const youngest = view.witness;
-  return unclear(
-    `${peersText(view.healthy)} healthy on revision ${gap.revision}, but with pods made before this gap began at ${began}, which prove nothing about what has changed since`,
-    [
-      counted(
-        gap,
-        'metadata.creationTimestamp of the youngest pod of the revision that stays Ready',
-        youngest === undefined ? 'unknown' : `${isoTime(youngest.at)} on node ${youngest.node}`,
-        missing,
-      ),
-    ],
-  );
+  const wanted = isPull(gap)
+    ? `a pod of the revision stays Ready on a node that joins after ${began}`
+    : `a pod of the revision that is made after ${began} stays Ready on another node`;
+  if (view === undefined || view.healthy === 0) return nothingToCompare(gap, wanted);
+  const youngest = isPull(gap) ? view.pullWitness : view.witness;
+  const but = isPull(gap)
+    ? `but they joined before this gap began at ${began}, and may still have an image that cannot be pulled any more`
+    : `but with pods made before this gap began at ${began}, which prove nothing about what has changed since`;
+  return unclear(`${peersText(view.healthy)} healthy on revision ${gap.revision}, ${but}`, [
+    counted(
+      gap,
+      isPull(gap)
+        ? 'metadata.creationTimestamp of the youngest node where a pod of the revision stays Ready'
+        : 'metadata.creationTimestamp of the youngest pod of the revision that stays Ready',
+      youngest === undefined ? 'unknown' : `${isoTime(youngest.at)} on node ${youngest.node}`,
+      wanted,
+    ),
+  ]);
 }
 
 function blameByRevision(gap: BlamedGap, peers: Peers): BlameVerdict {

@@ -4,25 +4,11 @@
  * Gotcha: it sees every pod, so times are compared as texts and read only when somebody asks.
  */
 import { isoTime, parseTime } from '../clock.ts';
-import { conditionOf, keyOf, type Node, type Pod } from '../kubernetes/objects.ts';
+import { conditionOf, type Node, type Pod } from '../kubernetes/objects.ts';
 import type { Cause } from './model.ts';
 import { zoneOf } from './node-kinds.ts';
+import { isLater, RevisionView, type Sighting, sortable } from './revision-view.ts';
 import { imagesOf, revisionOf } from './rollout.ts';
-
-/** A moment at which something happened on a node. */
-export interface Sighting {
-  /** Epoch ms. */
-  at: number;
-  node: string;
-}
-
-/** A pod that shows that its revision can start now: made at `at`, and Ready for long enough. */
-export interface Witness extends Sighting {
-  /** `namespace/name`. */
-  pod: string;
-  /** Epoch ms. */
-  readyAt: number;
-}
 
 /** A zone, or everything outside it, in nodes. */
 export interface Share {
@@ -86,7 +72,7 @@ export class Peers {
     if (view !== undefined) view.covered += 1;
     if (ready !== undefined && ready > this.#steadySince) return;
     this.healthy += 1;
-    view?.seeHealthy(created, ready, name, pod);
+    view?.seeHealthy({ created, ready, node, pod });
   }
 
   /** A node that a quick read found surely healthy; nothing of its pod is known. */
@@ -181,70 +167,6 @@ export class Peers {
   }
 }
 
-/** One template revision, by the pods of it that are there. */
-export class RevisionView {
-  readonly name: string;
-  /** Nodes that a Ready pod of it covers. */
-  covered = 0;
-  /** Those of them whose pod has stayed Ready. */
-  healthy = 0;
-  /** Nodes where a pod of it fails. */
-  failing = 0;
-  /** Images of its containers, as far as a pod tells. */
-  images: string | undefined;
-  readonly #gapsByCause = new Map<Cause, number>();
-  #first: string | undefined;
-  #last: string | undefined;
-  #witness: { created: string; ready: string; node: string; pod: Pod } | undefined;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  /** When the oldest of its pods was made, epoch ms. */
-  get firstPod(): number {
-    return parseTime(this.#first) ?? Number.NEGATIVE_INFINITY;
-  }
-
-  /** When the youngest of its pods was made, epoch ms. */
-  get lastPod(): number {
-    return parseTime(this.#last) ?? Number.NEGATIVE_INFINITY;
-  }
-
-  /** The youngest of its pods that have stayed Ready. */
-  get witness(): Witness | undefined {
-    if (this.#witness === undefined) return undefined;
-    const { created, ready, node, pod } = this.#witness;
-    const [at, readyAt] = [parseTime(created), parseTime(ready)];
-    return at === undefined || readyAt === undefined
-      ? undefined
-      : { at, readyAt, node, pod: keyOf(pod) };
-  }
-
-  seePod(created: string | undefined, pod: Pod): void {
-    this.images ??= imagesOf(pod.spec);
-    if (created === undefined) return;
-    if (this.#first === undefined || created < this.#first) this.#first = created;
-    if (this.#last === undefined || created > this.#last) this.#last = created;
-  }
-
-  seeHealthy(created: string | undefined, ready: string | undefined, node: string, pod: Pod): void {
-    this.healthy += 1;
-    if (created === undefined || ready === undefined) return;
-    if (isLater(created, node, this.#witness)) this.#witness = { created, ready, node, pod };
-  }
-
-  seeGap(cause: Cause): void {
-    this.failing += 1;
-    this.#gapsByCause.set(cause, this.withCause(cause) + 1);
-  }
-
-  /** Nodes whose gap has that cause. */
-  withCause(cause: Cause): number {
-    return this.#gapsByCause.get(cause) ?? 0;
-  }
-}
-
 /** The latest of many moments. */
 class Latest {
   #latest: { created: string; node: string } | undefined;
@@ -261,21 +183,4 @@ class Latest {
       this.#latest = { created, node };
     }
   }
-}
-
-/** Of two at once, the node that comes first by name, so that the order of reading plays no part. */
-function isLater(
-  created: string,
-  node: string,
-  than: { created: string; node: string } | undefined,
-): boolean {
-  if (than === undefined || created > than.created) return true;
-  return created === than.created && node < than.node;
-}
-
-/** As Kubernetes writes times (`2026-11-30T09:07:30Z`): such texts sort as the times do. */
-function sortable(iso: string | undefined): string | undefined {
-  if (iso === undefined || (iso.length === 20 && iso.endsWith('Z'))) return iso;
-  const at = parseTime(iso);
-  return at === undefined ? undefined : isoTime(at);
 }

@@ -73,7 +73,7 @@ const readyFor = (name: string, age: number, revision = 'rev-a') =>
 const fresh = (name: string, age: number, revision = 'rev-a') =>
   pod(name, { age, revision, status: readyStatus(age - 5 * second) });
 
-const witnessed: Cause[] = ['image-pull', 'crash-loop', 'oom-killed', 'not-ready'];
+const witnessed: Cause[] = ['crash-loop', 'oom-killed', 'not-ready'];
 const compared: Cause[] = ['sandbox', 'evicted', 'unschedulable-ports', 'unschedulable-resources'];
 
 describe('blame by a witness', () => {
@@ -102,6 +102,35 @@ describe('blame by a witness', () => {
     expect(blameReason).toBe(
       '2 other nodes are healthy on revision rev-a, but with pods made before this gap began at 2026-11-29T11:00:00Z, which prove nothing about what has changed since',
     );
+  });
+
+  it('asks for a node that joined since when an image cannot be pulled', () => {
+    const judged = (age: number, more: Pod[] = []) =>
+      gapOn({
+        nodes: [node('n1'), node('n2'), node('n3', { age })],
+        pods: [failingPod('image-pull'), fresh('n2', 30 * minute), fresh('n3', age), ...more],
+      });
+    expect(judged(30 * minute)).toMatchObject({
+      blame: 'node',
+      blameReason:
+        'a pod of revision rev-a is Ready on n3, which joined at 2026-11-29T11:30:00Z, after this gap began at 2026-11-29T11:00:00Z',
+      blameEvidence: [
+        { object: 'node n3', value: '2026-11-29T11:30:00Z' },
+        { field: 'status.conditions[Ready].lastTransitionTime', value: '2026-11-29T11:30:05Z' },
+      ],
+    });
+    expect(judged(hour)).toMatchObject({
+      blame: 'unclear',
+      blameReason:
+        '2 other nodes are healthy on revision rev-a, but they joined before this gap began at 2026-11-29T11:00:00Z, and may still have an image that cannot be pulled any more',
+      blameEvidence: [
+        {
+          value: '2026-11-29T11:00:00Z on node n3',
+          wouldChange:
+            'a pod of the revision stays Ready on a node that joins after 2026-11-29T11:00:00Z',
+        },
+      ],
+    });
   });
 
   it('asks for a witness after the first sighting when there is a record', () => {
@@ -184,21 +213,23 @@ describe('blame on the DaemonSet', () => {
     expect(gap).toMatchObject({ cause, blame: 'daemonset' });
   });
 
-  test.each([...witnessed, 'unschedulable-ports', 'unschedulable-resources'] as Cause[])(
-    '%s on one revision while another is healthy is its fault',
-    (cause) => {
-      const pods = [
-        failingPod(cause),
-        readyFor('n2', minute, 'rev-old'),
-        readyFor('n3', minute, 'rev-old'),
-      ];
-      expect(blameWith(pods)).toMatchObject({
-        blame: 'daemonset',
-        blameReason:
-          'no node runs revision rev-a happily, while 2 nodes on another revision are healthy; the update is stalled, none of its pods became Ready within 5 min: kubectl rollout undo daemonset/agent -n kube-system',
-      });
-    },
-  );
+  test.each([
+    'image-pull',
+    ...witnessed,
+    'unschedulable-ports',
+    'unschedulable-resources',
+  ] as Cause[])('%s on one revision while another is healthy is its fault', (cause) => {
+    const pods = [
+      failingPod(cause),
+      readyFor('n2', minute, 'rev-old'),
+      readyFor('n3', minute, 'rev-old'),
+    ];
+    expect(blameWith(pods)).toMatchObject({
+      blame: 'daemonset',
+      blameReason:
+        'no node runs revision rev-a happily, while 2 nodes on another revision are healthy; the update is stalled, none of its pods became Ready within 5 min: kubectl rollout undo daemonset/agent -n kube-system',
+    });
+  });
 
   it('is not judged by revision when the revision is healthy somewhere', () => {
     const pods = [crashing('n1'), readyFor('n2', minute, 'rev-old'), fresh('n3', 10 * minute)];

@@ -67,7 +67,7 @@ describe('reported clusters', () => {
     expect(load('C34').detection.gaps[0]).toMatchObject({
       blame: 'unclear',
       blameReason:
-        '6 other nodes are healthy on revision 6c9d8f7b54, but with pods made before this gap began at 2026-11-29T11:05:10Z, which prove nothing about what has changed since',
+        '6 other nodes are healthy on revision 6c9d8f7b54, but they joined before this gap began at 2026-11-29T11:05:10Z, and may still have an image that cannot be pulled any more',
     });
   });
 
