@@ -16,6 +16,7 @@ const mainFields = ['module', 'main'];
 /** Packages that another module stands in for, paths from the root of the project. */
 const alias = {
   '@aws-sdk/credential-provider-node': './functions/shared/lambda-credentials.ts',
+  '@smithy/core/event-streams': './functions/shared/no-event-streams.ts',
 };
 
 /** For the CDK. No source map: reading one costs a start more than a shorter stack trace does. */
