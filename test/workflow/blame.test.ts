@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { conditionOf } from '../../lib/kubernetes/objects.ts';
 import { Replacements } from '../../lib/safety/replacements.ts';
 import { addUsual, World, type WorldOptions } from './world.ts';
 
@@ -28,40 +27,6 @@ function breakNewNodes(kind: 'crash-loop' | 'sandbox'): void {
     }
   });
 }
-
-/** The pod of the first healthy node starts again, and fails as every pod does that starts now. */
-function restartOnePod(): void {
-  const healthy = world.cluster
-    .nodesOf('general')
-    .map(({ metadata }) => metadata.name)
-    .find((node) => {
-      const { conditions } = daemonPodOn(node)?.status ?? {};
-      return conditionOf(conditions, 'Ready')?.status === 'True';
-    });
-  const pod = healthy === undefined ? undefined : daemonPodOn(healthy);
-  if (healthy === undefined || pod === undefined) return;
-  world.cluster.setFault({ node: healthy, daemonSet: cni }, { kind: 'crash-loop' });
-  world.cluster.operations.deletePod(`kube-system/${pod.metadata.name}`);
-}
-
-describe('a change that breaks each pod at its next start, one an hour', () => {
-  it('costs one node, whose replacement shows that it was not the node', async () => {
-    await begin(20);
-    breakNewNodes('crash-loop');
-    for (let hour = 0; hour < 8; hour++) {
-      restartOnePod();
-      await world.pass(60);
-    }
-    expect(deletions()).toHaveLength(1);
-    expect(codes()).toContain('bad-replacement');
-    const touched = world.cluster
-      .nodesOf('general')
-      .filter(({ metadata }) => world.traces(metadata.name).length > 0);
-    expect(touched).toEqual([]);
-    const alerts = world.notices.filter(({ kind }) => kind === 'alert');
-    expect(alerts.map(({ body }) => body).join()).toContain('had the same gap');
-  });
-});
 
 describe('a bad replacement', () => {
   /** Three nodes with a fault that is blamed on each by its revision, and new ones that have it too. */
