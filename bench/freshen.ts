@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rbacManifests, readerGroup } from '../lib/kubernetes/rbac.ts';
 import type { KubeClient, KubeObject } from '../test/e2e/harness/client.ts';
+import { type CatalogueEntry, catalogue, daemonSetManifest, selectorOf } from './daemonsets.ts';
 import { daemonSetUids, makeNode } from './load.ts';
 import { readyCondition, timestamp } from './nodes.ts';
 import { nodeName, type Plan } from './plan.ts';
@@ -17,6 +18,7 @@ export async function freshen(client: KubeClient, writer: BulkWriter, plan: Plan
     if (manifest.metadata.name === readerGroup.replace(':', '-')) await client.apply(manifest);
   }
   const owners = await daemonSetUids(client);
+  for (const item of catalogue) await client.apply(revisionOf(item, owners.get(item.key) ?? ''));
   await writer.forEach(beating(plan), (node) => beat(writer, plan, node));
   await writer.forEach(plan.young, (node) => makeNode(writer, plan, node, owners));
 }
@@ -33,6 +35,24 @@ export async function keepAlive(
     const node = nodes[next];
     if (node !== undefined && !signal.aborted) await beat(writer, plan, node);
   }
+}
+
+/** The history of a DaemonSet: its one template. */
+function revisionOf(item: CatalogueEntry, uid: string): KubeObject {
+  const { namespace, name, revision } = item;
+  const { template } = daemonSetManifest(item).spec as { template: object };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      name: `${name}-${revision}`,
+      namespace,
+      labels: { ...selectorOf(item), 'controller-revision-hash': revision },
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name, uid, controller: true }],
+    },
+    revision: 1,
+    data: { spec: { template: { ...template, $patch: 'replace' } } },
+  };
 }
 
 function beating(plan: Plan): number[] {

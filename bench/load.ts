@@ -88,16 +88,29 @@ export async function daemonSetUids(client: KubeClient): Promise<Map<string, str
 }
 
 async function makePod(writer: BulkWriter, pod: PodToMake, creator: string): Promise<void> {
-  const { manifest, status } = pod;
-  const path = `/api/v1/namespaces/${manifest.metadata.namespace}/pods`;
-  await writer.send({ method: 'POST', path, body: manifest, manager: creator });
   await writer.send({
+    method: 'POST',
+    path: podsPath(pod),
+    body: pod.manifest,
+    manager: creator,
+  });
+  await writePodStatus(writer, pod);
+}
+
+/** Gives a pod its status, as its kubelet does. */
+export function writePodStatus(writer: BulkWriter, pod: PodToMake): Promise<void> {
+  const { manifest, status } = pod;
+  return writer.send({
     method: 'PUT',
-    path: `${path}/${manifest.metadata.name}/status`,
+    path: `${podsPath(pod)}/${manifest.metadata.name}/status`,
     // The API server keeps the spec of the pod that it has; a merge would cost it more.
     body: { ...manifest, status },
     manager: 'kubelet',
   });
+}
+
+function podsPath({ manifest }: PodToMake): string {
+  return `/api/v1/namespaces/${manifest.metadata.namespace}/pods`;
 }
 
 function daemonSetsPath({ namespace }: CatalogueEntry): string {
