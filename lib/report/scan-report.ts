@@ -74,13 +74,6 @@ export function scanReport(
     now: isoTime(detection.now),
     gaps,
     unknown: detection.unknown.map(reportedUnknown),
-    ...(crossChecks === undefined
-      ? {}
-      : {
-          crossChecks: crossChecks.map((check) => {
-            return { daemonSet: check.daemonSet, ...reportedCrossCheck(check) };
-          }),
-        }),
     summary: {
       nodes: detection.nodes,
       eligiblePairs: detection.eligiblePairs,
@@ -89,6 +82,13 @@ export function scanReport(
       unknown: detection.unknown.length,
       byCause: byCause(gaps.map((gap) => gap.cause)),
     },
+    ...(crossChecks === undefined
+      ? {}
+      : {
+          crossChecks: crossChecks.map((check) => {
+            return { daemonSet: check.daemonSet, ...reportedCrossCheck(check) };
+          }),
+        }),
   };
 }
 

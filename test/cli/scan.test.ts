@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { KubernetesError } from '../../lib/errors.ts';
+import type { Evidence } from '../../lib/gap/model.ts';
 import { readDump } from '../../lib/kubernetes/dump.ts';
 import type { KubeconfigConnection, KubeconfigOptions } from '../../lib/kubernetes/kubeconfig.ts';
 import type { ScanReport } from '../../lib/report/scan-report.ts';
@@ -29,6 +30,8 @@ async function file(name: string, text: string): Promise<string> {
 }
 
 const cluster = 'clusters: [{name: prod, region: eu-west-1}]\n';
+
+const isWhole = ({ object, field, value }: Evidence) => object && field && value;
 
 describe('nodegap scan', () => {
   it('shows gaps and what would be done, and exits 2', async () => {
@@ -77,7 +80,16 @@ describe('nodegap scan', () => {
       .map(({ node, daemonSet, cause }) => ({ node, daemonSet, cause }))
       .sort((a, b) => `${a.node} ${a.daemonSet}`.localeCompare(`${b.node} ${b.daemonSet}`));
     expect(found).toEqual(wanted);
-    expect(Object.keys(report)).toEqual(['cluster', 'now', 'gaps', 'unknown', 'summary']);
+    const keys = ['cluster', 'now', 'gaps', 'unknown', 'summary', 'crossChecks'];
+    expect(Object.keys(report)).toEqual(keys);
+    for (const { evidence, blameEvidence } of report.gaps) {
+      expect(evidence.filter(isWhole)).toHaveLength(evidence.length);
+      expect(blameEvidence.filter(isWhole)).toHaveLength(blameEvidence.length);
+      expect(evidence.some(({ wouldChange }) => wouldChange)).toBe(true);
+      expect(blameEvidence).not.toEqual([]);
+    }
+    const daemonSets = report.crossChecks?.map(({ daemonSet }) => daemonSet) ?? [];
+    expect(new Set(daemonSets).size).toBeGreaterThan(0);
     expect(report.summary.gaps).toBe(report.gaps.length);
     expect(code).toBe(report.summary.actionable > 0 ? 2 : 0);
   });
