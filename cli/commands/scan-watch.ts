@@ -82,6 +82,7 @@ export async function watchScan(context: CommandContext, options: WatchOptions):
     holdUpMs: config.timings.holdUp * 1000,
     all: options.all === true,
     clock: io.clock,
+    uptime: () => performance.now(),
     schedule(ms, run) {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);

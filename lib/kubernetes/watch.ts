@@ -57,7 +57,8 @@ const defaultIdleMs = 90_000;
 const answerMs = 15_000;
 /** As client-go: between five and ten minutes, so that many clients do not return at once. */
 const minWatchSeconds = 300;
-const backoff = { baseMs: 500, maxMs: 30_000 };
+/** Somebody is looking, so less patience than a controller has. */
+const backoff = { baseMs: 500, maxMs: 10_000 };
 /** A stream that lasted as long was no failure, even if nothing came. */
 const decentMs = 10_000;
 
@@ -76,6 +77,7 @@ export async function follow<T>(
   let listedBefore = false;
   let followedBefore = false;
   let tries = 0;
+  let expiries = 0;
   while (!signal.aborted) {
     try {
       if (version === undefined) {
@@ -97,11 +99,11 @@ export async function follow<T>(
         if (event.type === 'removed') observer.removed(event.object);
         // An event proves that the way is free; the next failure is a new one.
         tries = 0;
+        expiries = 0;
       }
-      if (heard || clock.now() - openedAt >= decentMs) continue;
-      // Closed at once with nothing said: not to be repeated without a pause.
-      await pacing.sleep(backoffMs(tries, pacing.random, backoff));
-      tries += 1;
+      if (signal.aborted || heard || clock.now() - openedAt >= decentMs) continue;
+      // Not to be repeated without a pause.
+      throw new KubernetesError('server', `the watch of ${resource.path} was closed at once`);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof KubernetesError)) throw error;
@@ -110,9 +112,10 @@ export async function follow<T>(
       if (expired || error instanceof WatchBrokenError) version = undefined;
       const asked = (error.retryAfterSeconds ?? 0) * 1000;
       // To list again at once is right, but not again and again.
-      const own = expired && tries === 0 ? 0 : backoffMs(tries, pacing.random, backoff);
-      const waitMs = Math.max(asked, own);
+      const atOnce = expired && expiries === 0;
+      const waitMs = Math.max(asked, atOnce ? 0 : backoffMs(tries, pacing.random, backoff));
       tries += 1;
+      if (expired) expiries += 1;
       observer.broken(error, waitMs);
       await pacing.sleep(waitMs);
     }

@@ -151,7 +151,7 @@ function kindOf(event: LiveEvent): string {
 }
 
 function subjectOf(event: Extract<LiveEvent, { type: 'unknown' | 'resync' }>): string {
-  if (event.kinds !== undefined) return event.kinds.join(' and ');
+  if (event.kinds !== undefined) return event.kinds.join(', ').replace(/, ([^,]+)$/, ' and $1');
   const names = [event.node, event.daemonSet].filter((name) => name !== undefined);
   return names.length === 0 ? event.reason : names.join('  ');
 }

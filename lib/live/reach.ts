@@ -9,7 +9,7 @@ export interface Outage {
   kinds: LiveKind[];
   /** When the first of them broke, epoch ms. */
   since: number;
-  /** What went wrong last, of each, without repetition. */
+  /** What went wrong with the first of them: with the others it is most likely the same. */
   message: string;
 }
 
@@ -46,11 +46,12 @@ export class Reach {
     const broken = [...this.#states].flatMap(([kind, state]) =>
       state.kind === 'broken' ? [{ of: kind, ...state }] : [],
     );
-    if (broken.length === 0) return undefined;
+    const [first] = broken;
+    if (first === undefined) return undefined;
     return {
       kinds: broken.map(({ of }) => of),
       since: Math.min(...broken.map(({ since }) => since)),
-      message: [...new Set(broken.map(({ message }) => message))].join('; '),
+      message: first.message,
     };
   }
 }

@@ -29,6 +29,8 @@ export interface SessionOptions extends TrackOptions {
   cluster: string;
   policy: DetectionPolicy;
   clock: Clock;
+  /** Milliseconds on a clock that nobody sets, for what has to come so much later. */
+  uptime(): number;
   schedule: Schedule;
   /** Gaps that nodegap would act on. */
   actionable(detection: Detection, facts: ClusterFacts): number;
@@ -59,12 +61,13 @@ export class LiveSession {
   #nodeClaimsUnread: string | undefined = 'NodeClaims were not read yet';
   #memory: LiveMemory | undefined;
   #last: { detection: Detection; facts: ClusterFacts } | undefined;
+  /** As `uptime` had it. */
   #judgedAt = Number.NEGATIVE_INFINITY;
-  /** When what an outage kept back has come in, epoch ms. */
+  /** When what an outage kept back has come in, as `uptime` will have it. */
   #settledAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
   #cancelJudgement: (() => void) | undefined;
-  /** When the planned judgement is due, epoch ms. */
+  /** When the planned judgement is due, as `uptime` will have it. */
   #due = Number.POSITIVE_INFINITY;
   #cancelOutage: (() => void) | undefined;
   #outageTold: { kinds: LiveKind[]; since: number } | undefined;
@@ -131,7 +134,7 @@ export class LiveSession {
       this.#outageTold = undefined;
       this.#tell({ type: 'resync', at, kinds, reason: 'not-followed', forMs: at - since });
     }
-    if (back) this.#settledAt = this.#options.clock.now() + settleMs;
+    if (back) this.#settledAt = this.#options.uptime() + settleMs;
     this.#plan(gatherMs);
   }
 
@@ -158,7 +161,7 @@ export class LiveSession {
   /** Plans a judgement in `ms`, or when the last one is long enough ago; the sooner plan stands. */
   #plan(ms: number): void {
     if (this.#ended || !this.#reach.complete) return;
-    const now = this.#options.clock.now();
+    const now = this.#options.uptime();
     const earliest = this.#judgedAt + Math.max(leastIntervalMs, 2 * this.#tookMs);
     const due = Math.max(now + ms, earliest, this.#settledAt);
     if (due >= this.#due) return;
@@ -174,8 +177,9 @@ export class LiveSession {
   }
 
   #judge(): void {
-    const { cluster, policy, clock, onFirst } = this.#options;
+    const { cluster, policy, clock, uptime, onFirst } = this.#options;
     this.#forgetPlan();
+    const begun = uptime();
     const now = clock.now();
     const facts = this.#store.facts(cluster, now, {
       events: this.#events.events(),
@@ -187,8 +191,8 @@ export class LiveSession {
     const { memory, events } = track(this.#memory, detection, facts, this.#options);
     this.#memory = memory;
     this.#last = { detection, facts };
-    this.#judgedAt = now;
-    this.#tookMs = clock.now() - now;
+    this.#judgedAt = begun;
+    this.#tookMs = uptime() - begun;
     this.cost.judgements += 1;
     if (first) this.#summarise();
     this.#tell(...events);

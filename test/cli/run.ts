@@ -27,18 +27,26 @@ export interface RunOptions {
   onInterrupt?: Io['onInterrupt'];
   /** The present, ISO 8601. */
   at?: string;
+  /** In place of `at`, for a present that moves. */
+  clock?: Io['clock'];
+  /** Gets everything as it is written, on stdout and stderr. */
+  onWrite?: (text: string) => void;
   programName?: string;
 }
 
 /** Runs `nodegap ARGV`. The present is the `now` of the fixtures unless said otherwise. */
 export async function nodegap(argv: string[], options: RunOptions = {}): Promise<Run> {
   const written = { out: '', err: '' };
+  const write = (to: 'out' | 'err') => (text: string) => {
+    written[to] += text;
+    options.onWrite?.(text);
+  };
   const terminal = options.columns === undefined ? {} : { isTTY: true, columns: options.columns };
   const io: Io = {
-    stdout: { ...terminal, write: (text: string) => (written.out += text) },
-    stderr: { ...terminal, write: (text: string) => (written.err += text) },
+    stdout: { ...terminal, write: write('out') },
+    stderr: { ...terminal, write: write('err') },
     env: options.env ?? {},
-    clock: { now: () => Date.parse(options.at ?? noon) },
+    clock: options.clock ?? { now: () => Date.parse(options.at ?? noon) },
     readStdin: async () => options.stdin ?? '',
     connect:
       options.connect ??

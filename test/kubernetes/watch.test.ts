@@ -132,11 +132,13 @@ describe('following a resource', () => {
   });
 
   it('pauses before it opens a stream again that was closed with nothing said', async () => {
-    const { server, slept } = await following();
+    const { server, slept, heard } = await following();
     (await server.watch(1)).end();
     (await server.watch(2)).end();
     await server.watch(3);
     expect(slept).toEqual([250, 500]);
+    expect(heard.words.filter((word) => word === 'broken server')).toHaveLength(2);
+    expect(server.lists).toHaveLength(1);
   });
 
   it('says that a cut stream is broken, waits with jitter, and goes on from its version', async () => {

@@ -26,6 +26,7 @@ export class Bench {
       holdUpMs: 2 * minute,
       all: false,
       clock: { now: () => this.now },
+      uptime: () => this.now,
       schedule: (ms, run) => {
         const timer = { at: this.now + ms, run };
         this.#timers.push(timer);

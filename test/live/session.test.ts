@@ -88,6 +88,23 @@ describe('a live session', () => {
     expect(judged).toBeLessThanOrEqual(5);
   });
 
+  it('goes on when the clock is set back, or leaps', async () => {
+    let offset = 0;
+    const bench: Bench = new Bench({ clock: { now: () => bench.now + offset } });
+    bench.begin(cluster);
+    await bench.pass(second);
+    bench.news();
+    for (const leap of [-hour, 5 * minute]) {
+      offset = leap;
+      bench.session.observer('pods').changed(crashed);
+      await bench.pass(2 * second);
+      bench.session.observer('pods').changed(healthy1);
+      await bench.pass(2 * second);
+    }
+    const words = [`opened n1 ${agent} crash-loop`, 'closed n1 crash-loop recovered'];
+    expect(bench.news()).toEqual([...words, ...words]);
+  });
+
   it('does not judge for a heartbeat', async () => {
     const bench = await started();
     await bench.pass(1_500);
