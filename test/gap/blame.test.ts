@@ -418,6 +418,15 @@ describe('blame on nobody yet', () => {
     expect(gap).toMatchObject({ cause, blame: 'unclear' });
   });
 
+  it('a pod that the kubelet refused for another reason than pressure is unclear', () => {
+    const refused = pod('n1', { age: hour, status: { phase: 'Failed', reason: 'NodeAffinity' } });
+    expect(blameWith([refused, readyFor('n2', hour), readyFor('n3', hour)])).toMatchObject({
+      cause: 'evicted',
+      blame: 'unclear',
+      blameReason: expect.stringContaining('for another reason than pressure on the node'),
+    });
+  });
+
   it('untolerated-taint is unclear', () => {
     const taints = [{ key: 'nodegap.dev/daemonset-gap', effect: 'NoSchedule' }];
     const gap = gapOn({ nodes: [node('n1', { taints }), node('n2')], pods: [readyFor('n2', 0)] });
