@@ -11,7 +11,7 @@ import { readQuickFacts } from '../lib/gap/quick-facts.ts';
 import { readDump } from '../lib/kubernetes/dump.ts';
 import { readFactsWithEvents, withEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
-import type { ClusterReader } from '../lib/ports.ts';
+import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
 import { parseDump } from './dump-text.ts';
 import { type Io, readText, styleFor } from './io.ts';
 import { withProgress } from './progress.ts';
@@ -26,6 +26,13 @@ export interface ViewOptions {
   now?: string;
 }
 
+/** What one read of a live cluster took. */
+export interface ReadCost extends ApiLoad {
+  /** Whether every pod was read in full. */
+  extent: 'full' | 'quick';
+  milliseconds: number;
+}
+
 /** What a drain of one node is planned on. */
 export interface DrainSight {
   pods: Pod[];
@@ -34,6 +41,8 @@ export interface DrainSight {
 
 export interface ClusterView {
   facts: ClusterFacts;
+  /** How it was read; undefined for a dump. */
+  read: ReadCost | undefined;
   /** What drains are planned on, when it was read already, as of a dump. */
   drainSightAtHand: DrainSight | undefined;
   /** Reads what a drain of a node needs. @throws KubernetesError when that cannot be read. */
@@ -139,7 +148,7 @@ async function readFacts(
 }
 
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;
-type Source = Pick<ClusterView, 'facts' | 'drainSight' | 'drainSightAtHand'> & {
+type Source = Pick<ClusterView, 'facts' | 'read' | 'drainSight' | 'drainSightAtHand'> & {
   /** Epoch ms of the newest time in a dump. */
   takenAt?: number | undefined;
 };
@@ -170,6 +179,7 @@ async function readSource(io: Io, options: SourceOptions, read: ReadFacts): Prom
   const sight = { pods: facts.pods, budgets: podDisruptionBudgets };
   return {
     facts: { ...facts, cluster },
+    read: undefined,
     takenAt: newestTime(list),
     drainSightAtHand: sight,
     drainSight: async () => sight,
@@ -192,6 +202,11 @@ async function readLive(io: Io, options: SourceOptions, read: ReadFacts): Promis
   const facts = await withProgress(io, `reading ${name}`, () => read(reader, name));
   return {
     facts,
+    read: {
+      extent: facts.quick === undefined ? 'full' : 'quick',
+      milliseconds: io.clock.now() - facts.readAt,
+      ...(reader.load ?? { requests: 0, throttled: 0, bytesReceived: 0, bytesDecoded: 0 }),
+    },
     // Only pods of DaemonSets were read, and those are not drained.
     drainSightAtHand: undefined,
     async drainSight(node) {

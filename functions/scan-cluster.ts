@@ -2,7 +2,7 @@ import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
 import type { UnknownEntry } from '../lib/gap/model.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
-import type { ClusterReader } from '../lib/ports.ts';
+import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
 import { actionableGaps, type GapVerdict } from '../lib/remediation/actionable.ts';
 import { compareStatus } from '../lib/remediation/compare-status.ts';
 import { finishCommitted } from '../lib/remediation/finish-committed.ts';
@@ -60,7 +60,9 @@ export function makeHandler(ports: ScanPorts) {
   return async (event: unknown): Promise<ScanResult> => {
     const { cluster } = parseEvent(scanSchema, event);
     const reader = await ports.readers.connect(cluster);
+    const before = { ...reader.load };
     const reading = await readCluster(ports, reader, cluster, 'quick');
+    ports.log.info('read', { cluster, ...costOf(reading, before, { ...reader.load }) });
     await keepRecords(ports, reading);
     const breakers = await keepBreakers(ports, reading);
     const disagreeing = await compareStatus(ports.table, reading);
@@ -92,6 +94,19 @@ export function makeHandler(ports: ScanPorts) {
     const result = await summarise(ports, reading, verdicts, plan, disagreeing);
     await tell(ports, reading, plan, breakers, disagreeing);
     return result;
+  };
+}
+
+/** What the reading of this scan took; a reader counts on for as long as it lives. */
+function costOf({ facts, now }: ClusterReading, before: Partial<ApiLoad>, after: Partial<ApiLoad>) {
+  const grown = (name: keyof ApiLoad) => (after[name] ?? 0) - (before[name] ?? 0);
+  return {
+    extent: facts.quick === undefined ? 'full' : 'quick',
+    milliseconds: now - facts.readAt,
+    requests: grown('requests'),
+    throttled: grown('throttled'),
+    bytesReceived: grown('bytesReceived'),
+    bytesDecoded: grown('bytesDecoded'),
   };
 }
 
@@ -296,7 +311,6 @@ async function summarise(
   }
   ports.log.info('scanned', {
     ...result,
-    read: facts.quick === undefined ? 'full' : 'quick',
     took: ports.clock.now() - facts.readAt,
   });
   return result;

@@ -45,6 +45,18 @@ export interface NodeEvent {
   message: string;
 }
 
+/** What was asked of an API server, counted since its reader was made. */
+export interface ApiLoad {
+  /** Requests sent, repeats included. */
+  requests: number;
+  /** Answers that asked to come back later (429). */
+  throttled: number;
+  /** Body bytes as they came over the wire. */
+  bytesReceived: number;
+  /** Body bytes after decompression. */
+  bytesDecoded: number;
+}
+
 /** Reads of one cluster. Lists are complete or they throw; a missing single object is undefined. */
 export interface ClusterReader {
   listNodes(): Promise<Node[]>;
@@ -68,6 +80,8 @@ export interface ClusterReader {
   getNodeClaim(name: string): Promise<NodeClaim | undefined>;
   /** Absent where nothing is gained by them. */
   readonly quick?: QuickReads;
+  /** Absent where nothing is asked of an API server. */
+  readonly load?: Readonly<ApiLoad>;
 }
 
 /** A pod as the API server shows it in a table: what `kubectl get pods -o wide` prints. */

@@ -10,6 +10,7 @@ import type { HtmlInput } from '../../lib/report/html/input.ts';
 import { planArrow, plannerFor } from '../../lib/report/plan.ts';
 import { scanReport } from '../../lib/report/scan-report.ts';
 import { scanTable } from '../../lib/report/scan-table.ts';
+import { plural } from '../../lib/report/words.ts';
 import {
   addViewOptions,
   type ClusterView,
@@ -30,6 +31,7 @@ interface ScanOptions extends ViewOptions {
   output: 'table' | 'wide' | 'json' | 'yaml' | 'html';
   strict?: boolean;
   full?: boolean;
+  verbose?: boolean;
 }
 
 const dumpHelp = `
@@ -55,6 +57,7 @@ export function scanCommand(context: CommandContext): Command {
     .addOption(
       new Option('--full', 'read every pod in full, also where a table shows that it is well'),
     )
+    .addOption(new Option('-v, --verbose', 'say on stderr what was asked of the API server'))
     .addOption(new Option('-w, --watch', 'follow the cluster live, print what opens and closes'))
     .addOption(new Option('--all', 'with --watch: also what only goes with a start or a rollout'))
     .addHelpText('after', dumpHelp)
@@ -82,15 +85,16 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   // Only data has room for a note on every DaemonSet.
   const isData = options.output === 'json' || options.output === 'yaml';
   const checks = isData ? crossChecksOf(facts, policy) : undefined;
+  if (options.verbose === true && view.read !== undefined) io.stderr.write(`${costText(view)}\n`);
   const report = scanReport(detection, verdicts, checks);
   const explainCommand = (node: string) =>
     explainCommandLine(calledAs(name, io.env), node, options);
   switch (options.output) {
     case 'json':
-      io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+      io.stdout.write(`${JSON.stringify({ ...report, read: view.read }, null, 2)}\n`);
       break;
     case 'yaml':
-      io.stdout.write(stringify(report));
+      io.stdout.write(stringify({ ...report, read: view.read }));
       break;
     case 'html':
       io.stdout.write(
@@ -117,6 +121,18 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   const { gaps, unknown, actionable } = report.summary;
   const found = options.strict ? gaps + unknown : actionable;
   context.exitCode = found > 0 ? exitCodes.found : exitCodes.ok;
+}
+
+/** What the read took, in the words of docs/reading.md. */
+function costText({ read, facts }: ClusterView): string {
+  if (read === undefined) return '';
+  const { extent, milliseconds, requests, bytesReceived, bytesDecoded, throttled } = read;
+  const sizes = `${megabytes(bytesReceived)} received (${megabytes(bytesDecoded)} decompressed)`;
+  return `read ${facts.cluster} ${extent === 'full' ? 'in full' : 'quickly'} in ${(milliseconds / 1000).toFixed(1)} s: ${plural(requests, 'request')}, ${sizes}, ${throttled} throttled`;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 type Judged = Pick<HtmlInput, 'policy' | 'detection' | 'verdicts' | 'report'>;

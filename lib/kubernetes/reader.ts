@@ -90,6 +90,7 @@ export function createReader(
       ),
     getNodeClaim: (name) => get(`${nodeClaims}/${segment(name)}`, projectNodeClaim),
     quick: createQuickReads(transport, listOptions, podFormat),
+    load: transport.stats,
   };
 }
 

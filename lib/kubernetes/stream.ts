@@ -60,6 +60,7 @@ export async function openStream(
       throw failure(error);
     },
   );
+  if (incoming.statusCode === 429) stats.throttled += 1;
   const seconds = request.idleMs / 1000;
   const pieces = counted(incoming, stats, request.idleMs, () =>
     giveUp('timeout', `nothing came for ${seconds} s`),

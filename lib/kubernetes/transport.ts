@@ -12,6 +12,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { gunzip } from 'node:zlib';
 import { messageOf } from '../errors.ts';
+import type { ApiLoad } from '../ports.ts';
 import type { Answer, UnreachableError } from './errors.ts';
 import { flatHeaders, queryString, serverUrl } from './http-values.ts';
 import { openStream, type StreamOutcome, type StreamRequest } from './stream.ts';
@@ -34,15 +35,9 @@ export interface TransportRequest {
 }
 
 /** Counts since the transport was made. */
-export interface TransportStats {
-  /** Requests sent, repeats included. */
-  requests: number;
+export interface TransportStats extends ApiLoad {
   /** Connections opened. */
   connections: number;
-  /** Body bytes as they came over the wire. */
-  bytesReceived: number;
-  /** Body bytes after decompression. */
-  bytesDecoded: number;
 }
 
 export interface TlsOptions {
@@ -107,7 +102,13 @@ export function createTransport(options: TransportOptions): StreamingTransport {
   const agent = options.agent ?? makeAgent(secure, options.tls);
   const connectMs = options.timeouts?.connectMs ?? defaultConnectMs;
   const requestMs = options.timeouts?.requestMs ?? defaultRequestMs;
-  const stats: TransportStats = { requests: 0, connections: 0, bytesReceived: 0, bytesDecoded: 0 };
+  const stats: TransportStats = {
+    requests: 0,
+    connections: 0,
+    throttled: 0,
+    bytesReceived: 0,
+    bytesDecoded: 0,
+  };
 
   async function headersFor(
     request: Omit<TransportRequest, 'method' | 'path'>,
@@ -184,6 +185,7 @@ export function createTransport(options: TransportOptions): StreamingTransport {
       outgoing.on('error', fail);
       outgoing.on('response', (incoming) => {
         answering = true;
+        if (incoming.statusCode === 429) stats.throttled += 1;
         const chunks: Buffer[] = [];
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
         incoming.on('error', fail);

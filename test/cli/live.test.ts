@@ -67,12 +67,15 @@ function failure(code: number, reason: string): Reply {
 describe('nodegap scan over HTTP', () => {
   it('finds in a cluster what it finds in its dump', async () => {
     const kubeconfig = await serve('C30');
-    const args = ['scan', '--all-daemonsets', '-o', 'json'];
+    const args = ['scan', '--all-daemonsets', '-v', '-o', 'json'];
     const live = await nodegap([...args, '--kubeconfig', kubeconfig], {
       connect: connectFromKubeconfig,
     });
     const dump = await nodegap([...args, '--file', dumpOf('C30')]);
-    const report = JSON.parse(live.out) as ScanReport;
+    const { read, ...report } = JSON.parse(live.out) as ScanReport & { read: object };
+    expect(read).toMatchObject({ extent: 'full', requests: server?.asked.length, throttled: 0 });
+    expect(live.err).toMatch(/^read here in full in \d+\.\d s: \d+ requests, 0\.\d MB received/);
+    expect(dump.err).not.toContain('requests');
     expect(report).toEqual({ ...(JSON.parse(dump.out) as ScanReport), cluster: 'here' });
     expect(live.code).toBe(2);
     expect(server?.asked[0]?.headers['user-agent']).toMatch(/^nodegap\//);

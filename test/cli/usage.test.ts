@@ -20,7 +20,7 @@ describe('wrong usage', () => {
     [
       'an unknown format',
       ['scan', '-o', 'xml'],
-      'error: -o: "xml" is not one of table, wide, json, yaml\n',
+      'error: -o: "xml" is not one of table, wide, json, yaml, html\n',
     ],
     [
       'a dump and a context',

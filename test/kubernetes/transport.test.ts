@@ -119,6 +119,14 @@ describe('requests and answers', () => {
     });
   });
 
+  it('counts the answers that ask to come back later', async () => {
+    const server = await serve(({ index }) => ({ status: index === 1 ? 429 : 200 }));
+    const transport = transportTo(server.url);
+    await transport.request(get);
+    await transport.request(get);
+    expect(transport.stats).toMatchObject({ requests: 2, throttled: 1 });
+  });
+
   it('refuses a gzip answer that is broken', async () => {
     const half = gzipSync('x'.repeat(10_000)).subarray(0, 20);
     const server = await serve(() => ({ headers: { 'content-encoding': 'gzip' }, body: half }));

@@ -11,7 +11,7 @@ export function inProcessTransport(
   api: ApiServer,
   options: Pick<HttpServerOptions, 'hooks' | 'catchUp'>,
 ): Transport {
-  const stats = { requests: 0, connections: 0, bytesReceived: 0, bytesDecoded: 0 };
+  const stats = { requests: 0, connections: 0, throttled: 0, bytesReceived: 0, bytesDecoded: 0 };
   const server = 'http://simulated.invalid';
   return {
     server,
