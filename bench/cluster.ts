@@ -1,18 +1,9 @@
 /** The cluster of the bench: made once for each size, kept as etcd data, started from a copy. */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KubeClient } from '../test/e2e/harness/client.ts';
 import { cacheRoot, TOOLS, toolVersion } from '../test/e2e/harness/tools.ts';
-import { type ControlPlane, type ServerFacts, startControlPlane } from './control-plane.ts';
+import { type ServerFacts, startControlPlane } from './control-plane.ts';
 import { freshen, keepAlive } from './freshen.ts';
 import { dataVersion, loadCluster } from './load.ts';
 import { type Plan, planOf } from './plan.ts';
@@ -31,8 +22,9 @@ export async function startCluster(
 ): Promise<BenchCluster> {
   const plan = planOf(nodes);
   const cache = cacheFolder(nodes);
+  mkdirSync(dirname(cache), { recursive: true });
   if (!existsSync(cache)) await makeData(plan, cache, log);
-  const plane = await startControlPlane({ copyOf: cache }, log);
+  const plane = await startControlPlane(dirname(cache), cache, log);
   const { client, writer } = connections(plane);
   try {
     log(`API server ready at ${plane.server}; writing heartbeats and young nodes`);
@@ -85,38 +77,21 @@ function cacheFolder(nodes: number): string {
 async function makeData(plan: Plan, cache: string, log: (line: string) => void): Promise<void> {
   const started = Date.now();
   log(`loading ${plan.size} nodes (once, then kept in the cache)`);
-  mkdirSync(dirname(cache), { recursive: true });
-  const staging = mkdtempSync(join(dirname(cache), '.staging-'));
-  const whole = join(staging, 'etcd');
-  let plane: ControlPlane | undefined;
+  const plane = await startControlPlane(dirname(cache), undefined, log);
+  const { client, writer } = connections(plane);
+  let whole = false;
   try {
-    // In the cache already, so that it need not be copied there.
-    plane = await startControlPlane({ at: whole }, log);
-    const { client, writer } = connections(plane);
     await loadCluster(client, writer, plan, log);
+    await plane.compact();
+    whole = true;
+  } finally {
     client.close();
     writer.close();
-    await plane.compact();
-    await plane.stop();
-    plane = undefined;
-    publish(whole, cache);
-  } finally {
-    await plane?.stop();
-    rmSync(staging, { recursive: true, force: true });
+    await plane.stop(whole ? cache : undefined);
   }
   const megabytes = Math.round(sizeOf(cache) / 1e6);
-  log(
-    `loaded ${plan.size} nodes in ${Math.round((Date.now() - started) / 1000)} s: ${megabytes} MB`,
-  );
-}
-
-/** Of two runs that load at once, the second drops its data. */
-function publish(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch (error) {
-    if (!existsSync(to)) throw error;
-  }
+  const seconds = Math.round((Date.now() - started) / 1000);
+  log(`loaded ${plan.size} nodes in ${seconds} s: ${megabytes} MB`);
 }
 
 function sizeOf(folder: string): number {

@@ -7,11 +7,11 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { buildTools } from '../test/e2e/harness/build.ts';
@@ -42,38 +42,50 @@ export interface ServerFacts {
 export interface ControlPlane extends ServerFacts {
   /** Drops old revisions from etcd and shrinks its file. */
   compact(): Promise<void>;
-  stop(): Promise<void>;
+  /** Ends both and removes the folder. The etcd data may be kept by moving it elsewhere. */
+  stop(keepDataAt?: string): Promise<void>;
 }
 
 // etcd needs less to write its data out; the API server would take longest and has nothing to keep.
 const stopPatienceMs = 5_000;
 const readyTimeoutMs = 120_000;
 
-/** Starts both: on etcd data at that path, which may be nothing yet, or on a copy of it. */
+/** Starts both in a new folder in `within`, on a copy of etcd data if there is one. */
 export async function startControlPlane(
-  data: { at: string } | { copyOf: string },
+  within: string,
+  copyOf: string | undefined,
   log: (line: string) => void,
 ): Promise<ControlPlane> {
   await buildTools(log);
-  const folder = mkdtempSync(join(tmpdir(), 'nodegap-bench-'));
+  const folder = mkdtempSync(join(within, '.run-'));
   const logs = join(folder, 'logs');
   mkdirSync(logs);
+  const etcdData = join(folder, 'etcd');
   const group = new ProcessGroup(logs, folder);
-  const stop = async () => {
+  const stop = async (keepDataAt?: string) => {
     await group.stop(stopPatienceMs);
+    if (keepDataAt !== undefined) renameUnlessThere(etcdData, keepDataAt);
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const etcdData = 'at' in data ? data.at : join(folder, 'etcd');
-    if ('copyOf' in data) {
+    if (copyOf !== undefined) {
       // Shares blocks with the original where the file system can.
-      cpSync(data.copyOf, etcdData, { recursive: true, mode: constants.COPYFILE_FICLONE });
+      cpSync(copyOf, etcdData, { recursive: true, mode: constants.COPYFILE_FICLONE });
     }
     return { ...(await start(folder, etcdData, group)), stop };
   } catch (error) {
     const tails = group.logTails(15);
     await stop();
     throw new Error(`the control plane did not start: ${error}\n${tails}`, { cause: error });
+  }
+}
+
+/** Of two runs that load the same data at once, the second drops its own. */
+function renameUnlessThere(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!existsSync(to)) throw error;
   }
 }
 

@@ -10,6 +10,7 @@ import type { BulkWriter } from './writes.ts';
 export const dataVersion = 1;
 
 const workloadPodsPerNode = 10;
+const reportMs = 15_000;
 
 /** Writes namespaces, DaemonSets, nodes and pods. Takes about 6 minutes for 5,000 nodes. */
 export async function loadCluster(
@@ -28,17 +29,21 @@ export async function loadCluster(
   const old = Array.from({ length: plan.size }, (_, node) => node).filter(
     (n) => !plan.young.has(n),
   );
-  let done = 0;
-  const report = setInterval(() => log(`loaded ${done} of ${plan.size} nodes`), 15_000);
+  const workload = Array.from({ length: plan.size * workloadPodsPerNode }, (_, index) => index);
+  let nodes = 0;
+  let pods = 0;
+  const report = setInterval(() => {
+    log(`loaded ${nodes} of ${old.length} nodes, ${pods} of ${workload.length} pods of workload`);
+  }, reportMs);
   try {
     await writer.forEach(old, async (node) => {
       await makeNode(writer, plan, node, owners);
-      done += 1;
+      nodes += 1;
     });
-    const workload = Array.from({ length: plan.size * workloadPodsPerNode }, (_, index) => index);
-    await writer.forEach(workload, (index) =>
-      makePod(writer, workloadPod(index, index % plan.size, Date.now()), 'kube-scheduler'),
-    );
+    await writer.forEach(workload, async (index) => {
+      await makePod(writer, workloadPod(index, index % plan.size, Date.now()), 'kube-scheduler');
+      pods += 1;
+    });
   } finally {
     clearInterval(report);
   }

@@ -99,18 +99,20 @@ function judgementTable(judgements: readonly Judgement[]): string {
 }
 
 function steadyText({ steady }: Results): string {
-  const { scans, server } = steady;
-  if (scans.length === 0) return '';
-  // The first one opens connections and is not compiled yet.
-  const later = scans.length > 1 ? scans.slice(1) : scans;
-  const of = (value: (run: (typeof scans)[number]) => number) => median(later.map(value));
-  return [
-    `each of ${scans.length} scans in one process: ${seconds(of(({ wallMs }) => wallMs))} s`,
-    `CPU ${seconds(of(({ cpuMs }) => cpuMs))} s`,
-    `${of(({ requests }) => requests)} requests`,
-    `${megabytes(of(({ bytes }) => bytes))} MB`,
-    `server CPU ${seconds(server.apiserverCpuMs / scans.length)} s`,
-  ].join(', ');
+  const lines = steady.map(({ extent, scans, server }) => {
+    // The first one opens connections and is not compiled yet.
+    const later = scans.length > 1 ? scans.slice(1) : scans;
+    const of = (value: (run: (typeof scans)[number]) => number) => median(later.map(value));
+    const parts = [
+      `each of ${scans.length} ${extent} scans in one process: ${seconds(of(({ wallMs }) => wallMs))} s`,
+      `CPU ${seconds(of(({ cpuMs }) => cpuMs))} s`,
+      `${of(({ requests }) => requests)} requests`,
+      `${megabytes(of(({ bytes }) => bytes))} MB`,
+      `server CPU ${seconds(server.apiserverCpuMs / scans.length)} s`,
+    ];
+    return parts.join(', ');
+  });
+  return lines.join('\n');
 }
 
 function watchText({ watch }: Results): string {

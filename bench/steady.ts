@@ -1,13 +1,14 @@
 /**
  * The minute scan, again and again in one process, through the parts of the library that the scan
- * function uses. `node bench/steady.ts KUBECONFIG SCANS`, prints JSON.
+ * function uses. `node bench/steady.ts KUBECONFIG EXTENT SCANS` with EXTENT quick or full, prints JSON.
  */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../lib/clock.ts';
 import { defaultConfig } from '../lib/config/load.ts';
 import { detectionPolicyOf } from '../lib/config/required.ts';
 import { detect } from '../lib/gap/detect.ts';
-import { readFactsWithEvents } from '../lib/kubernetes/facts.ts';
+import { readQuickFacts } from '../lib/gap/quick-facts.ts';
+import { readClusterFacts, withEvents } from '../lib/kubernetes/facts.ts';
 import { createReader } from '../lib/kubernetes/reader.ts';
 import { createTransport } from '../lib/kubernetes/transport.ts';
 
@@ -24,7 +25,7 @@ interface Kubeconfig {
   users: { user: { token: string } }[];
 }
 
-const [file = '', scans] = process.argv.slice(2);
+const [file = '', extent, scans] = process.argv.slice(2);
 // The bench writes its kubeconfigs as JSON.
 const { clusters, users } = JSON.parse(readFileSync(file, 'utf8')) as Kubeconfig;
 const { server = '', 'certificate-authority-data': ca = '' } = clusters[0]?.cluster ?? {};
@@ -44,7 +45,11 @@ for (let scan = 0; scan < Number(scans); scan += 1) {
   const { requests, bytesReceived } = transport.stats;
   const started = performance.now();
   const usage = process.cpuUsage();
-  const facts = await readFactsWithEvents(reader, 'bench', systemClock);
+  const read =
+    extent === 'quick'
+      ? await readQuickFacts(reader, 'bench', systemClock, { policy })
+      : await readClusterFacts(reader, 'bench', systemClock);
+  const facts = await withEvents(reader, read);
   const { gaps } = detect(facts, policy, systemClock.now());
   const { user, system } = process.cpuUsage(usage);
   results.push({
