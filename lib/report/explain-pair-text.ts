@@ -68,7 +68,7 @@ function podTexts({ pods, shouldRun }: PairExplanation, { now }: ExplainOptions)
 }
 
 function podText(pod: Pod, now: number): string {
-  const ready = conditionOf(pod.status.conditions, 'Ready')?.status === 'True';
+  const ready = conditionOf(pod.status.conditions, 'Ready');
   const containers = [
     ...(pod.status.initContainerStatuses ?? []),
     ...(pod.status.containerStatuses ?? []),
@@ -77,7 +77,7 @@ function podText(pod: Pod, now: number): string {
   const revision = pod.metadata.labels?.['controller-revision-hash'];
   return [
     `${pod.metadata.name}: ${pod.status.phase ?? 'no phase'}${pod.status.reason ? ` (${pod.status.reason})` : ''}`,
-    ready ? 'Ready' : 'not Ready',
+    ready === undefined ? 'no Ready condition' : ready.status === 'True' ? 'Ready' : 'not Ready',
     ...(pod.metadata.deletionTimestamp === undefined ? [] : ['terminating']),
     ...(pod.spec.nodeName ? [] : ['not scheduled']),
     `${ageSince(pod.metadata.creationTimestamp, now)} old`,

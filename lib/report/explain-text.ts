@@ -10,6 +10,7 @@ import { drainGroups } from './drain-lines.ts';
 import type { NodeExplanation } from './explain.ts';
 import { type ExplainOptions, entries, entry, evidenceEntries } from './explain-entry.ts';
 import { pairBlock } from './explain-pair-text.ts';
+import type { Style } from './style.ts';
 import { plural } from './words.ts';
 
 /** Ends in a newline. */
@@ -47,18 +48,14 @@ function nodeBlock(explanation: NodeExplanation, options: ExplainOptions): strin
 function headlines(explanation: NodeExplanation, options: ExplainOptions): string[] {
   const { node, pool, zone, kind, claim } = explanation;
   const { style, now, width = Number.POSITIVE_INFINITY } = options;
-  const ready = conditionOf(node.status.conditions, 'Ready');
-  const state: Cell =
-    ready?.status === 'True'
-      ? { text: 'Ready', paint: style.good }
-      : { text: `not Ready (${ready?.status ?? 'no'} condition)`, paint: style.bad };
   const facts: Cell[] = [
-    state,
+    stateCell(explanation, style),
     ...(node.spec.unschedulable === true ? [{ text: 'cordoned', paint: style.warning }] : []),
     { text: `${ageSince(node.metadata.creationTimestamp, now)} old` },
     { text: `pool ${pool ?? 'none'}` },
     { text: `zone ${zone ?? 'none'}` },
-    { text: claim === undefined ? kind : `${kind}, NodeClaim ${claim}` },
+    { text: kind === 'unknown' ? 'kind unknown' : kind },
+    ...(claim === undefined ? [] : [{ text: `NodeClaim ${claim}` }]),
   ];
   const name = `node ${node.metadata.name}`;
   const lines = [{ shown: `${style.bold(name)}:`, used: name.length + 1 }];
@@ -73,6 +70,17 @@ function headlines(explanation: NodeExplanation, options: ExplainOptions): strin
     line.used += between.length + text.length;
   });
   return lines.map(({ shown }) => shown);
+}
+
+function stateCell({ node, unknown }: NodeExplanation, style: Style): Cell {
+  const ready = conditionOf(node.status.conditions, 'Ready');
+  // What an old or missing report says is not to be shown as if it were known.
+  if (unknown.some((entry) => entry.node !== undefined)) {
+    return { text: 'cannot be told', paint: style.warning };
+  }
+  return ready?.status === 'True'
+    ? { text: 'Ready', paint: style.good }
+    : { text: `not Ready (${ready?.status ?? 'no'} condition)`, paint: style.bad };
 }
 
 function isolationLines({ node }: NodeExplanation, options: ExplainOptions): string[] {

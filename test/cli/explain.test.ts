@@ -15,7 +15,9 @@ async function explain(fixture: string, ...args: string[]): Promise<string> {
 describe('nodegap explain', () => {
   it('says of a gap why it is one, whose fault, and what would be done', async () => {
     const text = await explain('C30', 'n2');
-    expect(text).toMatch(/^node n2: Ready · 3d old · pool general · zone eu-west-1a · karpenter/);
+    expect(text).toMatch(
+      /^node n2: Ready · 3d old · pool general · zone eu-west-1a · karpenter · NodeClaim /,
+    );
     for (const part of [
       /^✗ logging\/log-router: sandbox for 39m, blame: node$/m,
       /should run +yes: it has no node selector: every node is meant/,
