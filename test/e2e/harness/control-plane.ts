@@ -50,6 +50,12 @@ export interface ControlPlane {
   collectLogs(lines?: number): string;
   /** Sends a signal to a component, e.g. SIGSTOP to freeze `kube-apiserver`. */
   signal(component: string, signal: NodeJS.Signals): void;
+  /** Kills the API server. Everything else stays, and goes on when it is back. */
+  killApiServer(): Promise<void>;
+  /** Starts it again, and waits until it is ready. */
+  reviveApiServer(): Promise<void>;
+  /** Makes etcd forget every past revision. */
+  compact(): Promise<void>;
   /** Milliseconds from the start until each component was ready. */
   readyAfter: Record<string, number>;
   /** Ends everything and removes the folder. */
@@ -113,9 +119,11 @@ async function start(
     isHealthy(`http://127.0.0.1:${ports.etcd}/health`),
   );
   // Its certificate exists only once it has started, so that is part of being ready.
-  await launch(components.apiserver(ports, files), async () => {
-    return existsSync(files.caFile) && isHealthy(`${server}/readyz`, readFileSync(files.caFile));
-  });
+  const launchApiServer = () =>
+    launch(components.apiserver(ports, files), async () => {
+      return existsSync(files.caFile) && isHealthy(`${server}/readyz`, readFileSync(files.caFile));
+    });
+  await launchApiServer();
 
   const ca = readFileSync(files.caFile, 'utf8');
   const caData = Buffer.from(ca).toString('base64');
@@ -173,6 +181,9 @@ async function start(
     logs,
     collectLogs: (lines = 15) => group.logTails(lines),
     signal: (component, signal) => group.signal(component, signal),
+    killApiServer: () => group.kill('kube-apiserver'),
+    reviveApiServer: launchApiServer,
+    compact: () => compact(`http://127.0.0.1:${ports.etcd}`),
     readyAfter,
     stop: async () => {
       await injector.stop();
@@ -181,6 +192,20 @@ async function start(
       if (!options.keep) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Through etcd's JSON gateway (etcd api/etcdserverpb rpc.proto: Range, Compact). */
+async function compact(etcd: string): Promise<void> {
+  const ask = async (path: string, body: object): Promise<{ header?: { revision?: string } }> => {
+    const answer = await fetch(`${etcd}/v3/kv/${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`etcd ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as { header?: { revision?: string } };
+  };
+  const { header } = await ask('range', { key: Buffer.from('/').toString('base64') });
+  await ask('compaction', { revision: header?.revision, physical: true });
 }
 
 function fileNames(folder: string): components.Files {

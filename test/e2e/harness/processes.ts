@@ -83,6 +83,14 @@ export class ProcessGroup {
     child.kill(signal);
   }
 
+  /** Ends one program without warning, and waits until it is gone. */
+  async kill(name: string): Promise<void> {
+    const child = this.#children.get(name);
+    if (child === undefined) throw new Error(`no program is named ${name}`);
+    child.kill('SIGKILL');
+    while (isRunning(child)) await sleep(20);
+  }
+
   /** Ends all programs: SIGTERM first, SIGKILL for those that are still there a while later. */
   async stop(patienceMs: number): Promise<void> {
     const running = () => [...this.#children.values()].filter(isRunning);
