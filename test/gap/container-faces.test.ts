@@ -135,6 +135,11 @@ describe('each face of an alternating reason', () => {
     );
   });
 
+  it('CrashLoopBackOff is a crash loop whatever the last end says', () => {
+    const status = crash('ContainerStatusUnknown', 137);
+    expect(gapOn(withContainers([status])).cause).toBe('crash-loop');
+  });
+
   it('an end that the kubelet cannot explain is no crash, and nothing in between either', () => {
     const end = { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } };
     expect(gapOn(withContainers([container({ waiting: {} }, { lastState: end })]))).toMatchObject({

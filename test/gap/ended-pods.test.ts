@@ -181,9 +181,13 @@ describe('pods that have ended', () => {
       reason: 'Evicted',
       message: 'The node had condition: [DiskPressure]. ',
     };
-    const pods = [pod('n1', { age: hour, status })];
-    const { evidence } = gapOn({ nodes: [node('n1', { conditions })], pods });
-    expect(evidence.filter(({ object }) => object === 'node n1')).toEqual([
+    const evidenceOf = (ended: Pod['status']) =>
+      gapOn({
+        nodes: [node('n1', { conditions })],
+        pods: [pod('n1', { age: hour, status: ended })],
+      }).evidence.filter(({ object }) => object === 'node n1');
+    expect(evidenceOf({ phase: 'Failed', reason: 'OutOfcpu' })).toEqual([]);
+    expect(evidenceOf(status)).toEqual([
       {
         object: 'node n1',
         field: 'status.conditions[DiskPressure].status',

@@ -99,6 +99,24 @@ describe('a pod whose containers are still to be made', () => {
     });
   });
 
+  it('does not hear events of the second in which its sandbox stood', () => {
+    const up = creating(10 * minute, 'True', 5 * minute);
+    const told = (age: number) =>
+      gapOn({ nodes, pods: [up], events: [event(up, 'Pod', 'FailedMount', 'timed out', age)] })
+        .cause;
+    expect(told(5 * minute)).toBe('unknown');
+    expect(told(5 * minute - second)).toBe('volume');
+  });
+
+  it('does not take the words of another reason for those of the newest', () => {
+    const general = about('FailedMount', 'Unable to mount: unmounted volumes=[c]', second);
+    const events = [general, about('FailedCreatePodSandBox', 'no address')];
+    expect(gapOn({ nodes, pods: [stuck], events })).toMatchObject({
+      cause: 'volume',
+      message: 'FailedMount 1 s ago: Unable to mount: unmounted volumes=[c]',
+    });
+  });
+
   it('does not hear events from before its sandbox went', () => {
     const down = creating(30 * minute, 'False', 5 * minute);
     const told = (age: number) =>
@@ -210,6 +228,9 @@ describe('a pod whose containers are still to be made', () => {
     expect(detected({ nodes, pods: [creating(minute)], events: unread }).unknown).toEqual([]);
     expect(detected({ nodes, pods: [crashing('n1')], events: unread }).unknown).toEqual([]);
     expect(detected({ nodes, pods: [pod('n1')], events: unread }).unknown).toEqual([]);
+    const running = container({ running: { startedAt: past(hour) } }, { started: true });
+    const unready = pod('n1', { age: hour, status: unreadyStatus(hour, [running]) });
+    expect(detected({ nodes, pods: [unready], events: unread }).unknown).toEqual([]);
   });
 });
 
