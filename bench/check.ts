@@ -30,7 +30,9 @@ export function wrongWith(report: ScanReport, plan: Plan): string[] {
   say(
     problems,
     'things are unknown',
-    report.unknown.map(({ node, daemonSet, reason }) => `${node} ${daemonSet} ${reason}`),
+    report.unknown.map(({ node, daemonSet, reason }) => {
+      return [node, daemonSet, reason].filter((word) => word !== undefined).join(' ');
+    }),
   );
   const { nodes, eligiblePairs } = report.summary;
   if (nodes !== plan.size) problems.push(`${nodes} nodes were looked at, not ${plan.size}`);

@@ -50,9 +50,9 @@ export function planOf(size: number): Plan {
   const broken = Math.max(brokenKinds.length, Math.round(size * brokenShare));
   const needed = notReadyNodes + youngNodes + broken * brokenDaemonSets.length;
   if (needed > size) throw new Error(`the bench needs at least ${needed} nodes, not ${size}`);
-  const shuffled = Array.from({ length: size }, (_, index) => index).sort(
-    (a, b) => rank(a) - rank(b),
-  );
+  const shuffled = Array.from({ length: size }, (_, node) => ({ node, rank: rankOf(node) }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ node }) => node);
   const notReady = new Set(shuffled.splice(0, notReadyNodes));
   const young = new Set(shuffled.splice(0, youngNodes));
   const faults = new Map<string, PodFault>();
@@ -102,6 +102,6 @@ export function digits(text: string, length: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, length);
 }
 
-function rank(node: number): number {
+function rankOf(node: number): number {
   return Number.parseInt(digits(`rank ${node}`, 12), 16);
 }

@@ -12,7 +12,7 @@ const judgeGoalPairs = 250_000;
 /** Tables and ratios; `note` says under which conditions. */
 export function printed(results: Results, note: string): string {
   const parts = [
-    `${results.nodes} nodes; medians; ${note}`,
+    `${results.nodes} nodes; medians; the goals are for 5,000 nodes; ${note}`,
     readsTable(results),
     ratios(results),
     judgementTable(results.judgements),
