@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { KubernetesError } from '../../lib/errors.ts';
 import { readDump } from '../../lib/kubernetes/dump.ts';
 import type { KubeconfigConnection } from '../../lib/kubernetes/kubeconfig.ts';
-import { dumpOf, nodegap } from './run.ts';
+import type { ExplainReport } from '../../lib/report/explain-report.ts';
+import { dumpOf, nodegap, noon } from './run.ts';
 
 async function explain(fixture: string, ...args: string[]): Promise<string> {
   const { out, err, code } = await nodegap(['explain', ...args, '--file', dumpOf(fixture)]);
@@ -188,5 +190,144 @@ describe('nodegap explain', () => {
     expect(out).toContain("kubectl --context 'my ctx' -n logging describe pod");
     expect(out).toMatch(/a drain of this node would now\n +unknown +pods may not be listed/);
     expect(code).toBe(0);
+  });
+});
+
+describe('nodegap explain -o json', () => {
+  async function explained(fixture: string, ...args: string[]): Promise<ExplainReport> {
+    return JSON.parse(await explain(fixture, ...args, '-o', 'json')) as ExplainReport;
+  }
+
+  it('holds all that the text shows of a gap', async () => {
+    const report = await explained('C30', 'n2');
+    expect(Object.keys(report)).toEqual([
+      'cluster',
+      'now',
+      'mode',
+      'node',
+      'unknown',
+      'daemonSets',
+      'drain',
+      'settings',
+    ]);
+    expect(report).toMatchObject({
+      cluster: 'cluster',
+      now: noon,
+      mode: 'observe',
+      node: {
+        name: 'n2',
+        kind: 'karpenter',
+        nodeClaim: 'general-nm8nm',
+        pool: 'general',
+        zone: 'eu-west-1a',
+        createdAt: '2026-11-26T12:00:00Z',
+        state: 'ready',
+        cordoned: false,
+        taints: [],
+      },
+      unknown: [],
+      drain: { groups: [{ what: 'leave', title: 'leave 1 pod' }] },
+      settings: {
+        timings: { nodeGrace: 600, confirmation: 60 },
+        breaker: { maxUnhealthyPercent: 20 },
+        approvals: { policy: 'drain-blocked' },
+        startupTaints: expect.arrayContaining(['node.cilium.io/agent-not-ready']),
+      },
+    });
+    const [pair] = report.daemonSets;
+    expect(pair).toMatchObject({
+      daemonSet: 'logging/log-router',
+      verdict: 'gap',
+      required: { ceiling: 'replace', chosenBy: 'priorityClass: system-node-critical' },
+      pods: [{ phase: 'Pending', ready: false, scheduled: true, terminating: false, restarts: 0 }],
+      gap: {
+        cause: 'sandbox',
+        blame: 'node',
+        since: '2026-11-29T11:20:10Z',
+        graceEndsAt: '2026-11-29T11:25:00Z',
+        confirmedFrom: '2026-11-29T11:26:00Z',
+        pastGrace: true,
+        confirmed: true,
+      },
+      action: { would: 'act', canary: false },
+      crossCheck: { verdict: 'agrees', computed: 2, desired: 2 },
+      lookFurther: [expect.stringMatching(/^kubectl -n logging describe pod /), expect.anything()],
+    });
+    expect(pair?.action?.steps.map(({ name }) => name)).toEqual([
+      'isolate',
+      'wait',
+      'taint',
+      'drain',
+      'replace',
+      'verify',
+    ]);
+  });
+
+  it('says the same as YAML', async () => {
+    const yaml: unknown = parse(await explain('C71', 'n2', '-o', 'yaml'));
+    expect(yaml).toEqual(await explained('C71', 'n2'));
+  });
+
+  it('says why nothing is done, and what passes by itself', async () => {
+    const { daemonSets } = await explained('C33', 'n1', 'kube-proxy');
+    expect(daemonSets).toMatchObject([
+      { action: { would: 'nothing', code: 'blame-daemonset', steps: [] } },
+    ]);
+    const young = await explained('C44', 'n2');
+    expect(young.daemonSets).toContainEqual(
+      expect.objectContaining({
+        action: { would: 'wait', code: 'starting', message: expect.any(String), steps: [] },
+      }),
+    );
+  });
+
+  it('leaves out what is not there', async () => {
+    const { daemonSets, node } = await explained('C01', 'n3-gpu');
+    expect(node.taints).toEqual(['dedicated=gpu:NoSchedule']);
+    for (const key of ['gap', 'action', 'reason']) expect(daemonSets[0]).not.toHaveProperty(key);
+    for (const key of ['leftOut', 'isolation']) expect(node).not.toHaveProperty(key);
+  });
+
+  it('says what nodegap did to an isolated node', async () => {
+    const mark = {
+      installation: 'i',
+      execution: 'arn:x',
+      episode: 1,
+      attempt: 2,
+      cordoned: true,
+      tainted: false,
+      at: '2026-11-29T11:30:00Z',
+    };
+    const list = JSON.parse(readFileSync(dumpOf('C30'), 'utf8')) as {
+      items: { kind: string; metadata: { name: string; annotations?: object }; spec: object }[];
+    };
+    for (const item of list.items) {
+      if (item.kind !== 'Node' || item.metadata.name !== 'n2') continue;
+      item.metadata.annotations = { 'nodegap.dev/isolation': JSON.stringify(mark) };
+      item.spec = { ...item.spec, unschedulable: true };
+    }
+    const stdin = JSON.stringify(list);
+    const { out } = await nodegap(['explain', 'n2', '--file', '-', '-o', 'json'], { stdin });
+    const { node } = JSON.parse(out) as ExplainReport;
+    expect(node).toMatchObject({ cordoned: true, isolation: mark });
+  });
+
+  it('puts the status that counts other nodes into a note, which is no verdict', async () => {
+    const { daemonSets, unknown } = await explained('C03', 'n1');
+    expect(unknown).toEqual([]);
+    expect(daemonSets).toMatchObject([
+      { verdict: 'ok', crossCheck: { verdict: 'disagrees', computed: 3, desired: 2 } },
+    ]);
+    const text = await explain('C03', 'n1');
+    expect(text).toMatch(/note +nodegap counts 3 nodes .* says 2; the status may be old/);
+    const strict = await nodegap(['scan', '--strict', '--file', dumpOf('C03')]);
+    expect(strict.code).toBe(0);
+  });
+
+  it('knows no other format', async () => {
+    const args = ['explain', 'n2', '--file', dumpOf('C30'), '-o', 'html'];
+    const { code, err } = await nodegap(args);
+    expect(code).toBe(1);
+    expect(err).toContain('error: -o: "html" is not one of text, json, yaml');
   });
 });
