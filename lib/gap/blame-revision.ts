@@ -71,7 +71,7 @@ function updateTo(own: RevisionView, gap: BlamedGap, peers: Peers): Update {
   // A pod of the earlier revision that is on its way out begins the gap, and has its own time for it.
   const { terminationGracePeriodSeconds = 30 } = gap.daemonSet.spec.template.spec;
   const margin = gap.updateDeadlineMs + terminationGracePeriodSeconds * 1000;
-  if (gap.recorded && gap.since + margin < own.firstPod) return { kind: 'younger-than-gap' };
+  if (gap.since + margin < own.firstPod) return { kind: 'younger-than-gap' };
   return gap.now >= own.firstPod + gap.updateDeadlineMs
     ? { kind: 'stalled' }
     : { kind: 'under-way' };

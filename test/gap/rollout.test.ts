@@ -296,6 +296,27 @@ describe('an update that fails', () => {
     expect(other?.wouldChange).toContain('no earlier revision is seen');
   });
 
+  it('counts a pod on its way out, or one that only starts, as no failure of its revision', () => {
+    const out = pod('n3', {
+      revision: 'rev-a',
+      metadata: {
+        deletionTimestamp: past(20 * minute),
+        labels: { 'controller-revision-hash': 'rev-a' },
+      },
+    });
+    const gone = [failing(hour), failing(hour, 'n2'), out];
+    const [evidence] = gapOn({ nodes: five.slice(0, 3), pods: gone }).blameEvidence;
+    expect(evidence?.wouldChange).toBe(`what its pods start with is put right; or ${undo}`);
+
+    const starting = pod('n2', {
+      age: minute,
+      revision: 'rev-b',
+      status: unreadyStatus(minute, [waiting('ContainerCreating')]),
+    });
+    const [first] = gapOn({ nodes: five, pods: [failing(hour), starting, ...onOld] }).blameEvidence;
+    expect(first?.value).toBe('rev-b: 0 Ready, 1 failing (example.com/agent:v2)');
+  });
+
   it('counts among the nodes of its revision only', () => {
     const good = pod('n3', { age: 8 * minute, revision: 'rev-b' });
     const pods = [failing(hour), failing(hour, 'n2'), good, ...onOld.slice(1)];
@@ -314,6 +335,11 @@ describe('an update that fails', () => {
       gapOn({ nodes: five, pods: [own, ...bad, ...older, ...pods] }, { records: seen(hour) }).blame;
     expect(judged([witness])).toBe('node');
     expect(judged([pod('n5', { revision: 'rev-a' })])).toBe('daemonset');
+    // Now the other revision works somewhere, so that what fails there may be the same.
+    const works = pod('n4', { age: 10 * minute, revision: 'rev-b' });
+    expect(
+      gapOn({ nodes: five, pods: [own, ...bad, works, witness] }, { records: seen(hour) }).blame,
+    ).toBe('daemonset');
   });
 });
 
