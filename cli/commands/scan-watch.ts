@@ -4,24 +4,14 @@ import type { Command, OptionValues } from 'commander';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { isKubernetesError, KubernetesError, messageOf, UsageError } from '../../lib/errors.ts';
 import type { ClusterFacts, Detection } from '../../lib/gap/model.ts';
-import {
-  projectDaemonSet,
-  projectNode,
-  projectNodeClaim,
-  projectPodForScan,
-} from '../../lib/kubernetes/projections.ts';
 import type { StreamingTransport } from '../../lib/kubernetes/transport.ts';
-import {
-  type FollowedResource,
-  type FollowOptions,
-  follow,
-  gateOf,
-} from '../../lib/kubernetes/watch.ts';
+import { type FollowOptions, follow, gateOf } from '../../lib/kubernetes/watch.ts';
+import { followedResources } from '../../lib/live/followed.ts';
 import { liveJson } from '../../lib/live/json.ts';
 import { LiveLines } from '../../lib/live/lines.ts';
 import type { LiveEvent } from '../../lib/live/model.ts';
 import { LiveSession } from '../../lib/live/session.ts';
-import type { LiveKind, LiveObjects } from '../../lib/live/store.ts';
+import type { LiveKind } from '../../lib/live/store.ts';
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { connectTo, readConfig, settingsOf, type ViewOptions } from '../cluster-view.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
@@ -36,22 +26,6 @@ export interface WatchOptions extends ViewOptions {
   strict?: boolean;
   output: string;
 }
-
-const followed: { [K in LiveKind]: FollowedResource<LiveObjects[K]> } = {
-  nodes: { path: '/api/v1/nodes', selectors: {}, project: projectNode },
-  DaemonSets: { path: '/apis/apps/v1/daemonsets', selectors: {}, project: projectDaemonSet },
-  pods: {
-    path: '/api/v1/pods',
-    // Pods of DaemonSets and StatefulSets bear it.
-    selectors: { labelSelector: 'controller-revision-hash' },
-    project: projectPodForScan,
-  },
-  NodeClaims: {
-    path: '/apis/karpenter.sh/v1/nodeclaims',
-    selectors: {},
-    project: projectNodeClaim,
-  },
-};
 
 /** Lists that run at once towards one API server. */
 const listStreams = 2;
@@ -121,6 +95,7 @@ async function followAll(
   session: LiveSession,
   options: FollowOptions,
 ): Promise<void> {
+  const followed = followedResources();
   const one = <K extends LiveKind>(kind: K): Promise<void> =>
     follow(transport, followed[kind], session.observer(kind), options).catch((error: unknown) => {
       throw explained(error);

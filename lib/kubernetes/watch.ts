@@ -15,6 +15,7 @@ import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
 import { backoffMs, type Pacing } from '../pacing.ts';
 import { errorFromAnswer, parseStatus, UnreachableError } from './errors.ts';
 import { type ListSelectors, listWithVersion } from './list.ts';
+import type { ListFormat } from './list-formats.ts';
 import type { StreamingTransport } from './transport.ts';
 import { readWatchEvents, type WatchEvent } from './watch-events.ts';
 
@@ -23,6 +24,8 @@ export interface FollowedResource<T> {
   path: string;
   selectors: ListSelectors;
   project(raw: unknown): T;
+  /** Of lists; JSON when absent. Watches are JSON always. */
+  format?: ListFormat;
 }
 
 /** Hears of everything that happens, in order. Must not throw. */
@@ -124,13 +127,14 @@ export async function follow<T>(
 
 function readAll<T>(
   transport: StreamingTransport,
-  { path, selectors, project }: FollowedResource<T>,
+  { path, selectors, project, format }: FollowedResource<T>,
   { pacing, signal, limit }: FollowOptions,
 ): ReturnType<typeof listWithVersion<T>> {
   return listWithVersion(transport, path, selectors, project, {
     sleep: pacing.sleep,
     signal,
     ...(limit === undefined ? {} : { limit }),
+    ...(format === undefined ? {} : { format }),
   });
 }
 
