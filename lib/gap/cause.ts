@@ -31,6 +31,7 @@ import { notCreated, readyInAllButName, starting, terminating } from './pod-find
 import { isFinished, type Readiness } from './readiness.ts';
 import type { Rollout } from './rollout.ts';
 import { rolloutFinding } from './rollout-finding.ts';
+import { withRoom } from './room.ts';
 import type { GapTimes } from './timing.ts';
 import { isTolerated, keepsPodsOut } from './tolerations.ts';
 import { judgeUnscheduled } from './unscheduled-pod.ts';
@@ -138,7 +139,9 @@ function testimonyOfAbsence(pair: OpenPair, now: number): Testimony {
 
 function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: number): Testimony {
   const ended = isFinished(pod) ? judgeFinished(pod) : disruptionOf(pod);
-  if (ended !== undefined) return { told: [withPressure(ended, pair.node)] };
+  if (ended !== undefined) {
+    return { told: [withRoom(withPressure(ended, pair.node), pod, pair.node)] };
+  }
   // A bound pod may keep an old PodScheduled=False: the binding wins.
   if (pod.spec.nodeName === undefined || pod.spec.nodeName === '') {
     const tolerations = pod.spec.tolerations ?? pair.tolerations;
@@ -147,7 +150,7 @@ function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: 
     );
     const verdict = judgeUnscheduled(pod, untolerated);
     return verdict.kind === 'findings'
-      ? { told: verdict.findings }
+      ? { told: verdict.findings.map((finding) => withRoom(finding, pod, pair.node)) }
       : { told: [], fallback: verdict.finding, alongside: verdict.alongside };
   }
   return testimonyOfContainers(pair, pod, judgeContainers(pod, now, policy.podGraceMs), now);
