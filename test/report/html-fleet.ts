@@ -65,6 +65,47 @@ export function fleet(nodeCount: number, daemonSetCount: number): ClusterFacts {
   return factsOf({ nodes, daemonSets, pods });
 }
 
+/** Fourteen nodes that show every state that a pair can have. */
+export function everyState(): ClusterFacts {
+  const critical = { priorityClassName: 'system-node-critical' };
+  const names = ['agent', 'csi', 'extra'];
+  const daemonSets = [
+    build.daemonSet('agent', { template: critical }),
+    build.daemonSet('csi', { template: { ...critical, nodeSelector: { disk: 'ssd' } } }),
+    build.daemonSet('extra'),
+  ];
+  const nodes = Array.from({ length: 14 }, (_, index) =>
+    build.node(`n${index}`, {
+      labels: {
+        'karpenter.sh/nodepool': index < 12 ? 'general' : 'other',
+        'topology.kubernetes.io/zone': index % 2 === 0 ? 'eu-west-1a' : 'eu-west-1b',
+        ...(index < 6 ? { disk: 'ssd' } : {}),
+      },
+      ...(index === 13 ? { conditions: [silent] } : {}),
+      ...(index === 12
+        ? { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] }
+        : {}),
+    }),
+  );
+  const ill: Record<string, Pod> = {
+    'n0 agent': build.crashing('n0'),
+    'n1 extra': build.crashing('n1', { owner: 'extra' }),
+    'n3 csi': badPod('n3', 'csi', { waiting: { reason: 'CreateContainerConfigError' } }),
+  };
+  const pods = nodes.flatMap(({ metadata: { name } }, index) =>
+    names
+      .filter((owner) => owner !== 'csi' || index < 6)
+      .map((owner) => {
+        // One that started since speaks for the template.
+        const age = index === 4 ? hour / 2 : 2 * build.day;
+        return ill[`${name} ${owner}`] ?? build.pod(name, { owner, age });
+      }),
+  );
+  return factsOf({ nodes, daemonSets, pods });
+}
+
+const silent = build.condition('Ready', 'True', build.day, { lastHeartbeatTime: build.past(hour) });
+
 export function factsOf(
   facts: Pick<ClusterFacts, 'nodes' | 'daemonSets' | 'pods'> & Partial<ClusterFacts>,
 ): ClusterFacts {

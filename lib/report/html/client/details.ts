@@ -21,7 +21,7 @@ export class Details {
   #returnTo: (() => void) | undefined;
 
   constructor() {
-    this.element = el('aside', {
+    this.element = el('div', {
       class: 'details',
       attrs: { role: 'dialog', 'aria-labelledby': 'details-title', hidden: true, tabindex: -1 },
     });
