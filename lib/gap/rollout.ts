@@ -17,7 +17,8 @@ export function revisionOf(pod: Pod): string | undefined {
 }
 
 /** Images of the containers, as far as pod or template tell: bulk reads leave them out of Ready pods. */
-export function imagesOf({ containers = [] }: PodSpec): string | undefined {
+export function imagesOf({ containers }: PodSpec): string | undefined {
+  if (containers === undefined) return undefined;
   const images = containers.flatMap(({ image }) => (image === undefined ? [] : [image]));
   return images.length === 0 ? undefined : images.join(', ');
 }
