@@ -20,6 +20,7 @@ try {
   checkModulesLoad(app);
   checkScan(app, 'npx', ['--no-install', 'nodegap']);
   checkScan(app, kubectl(), ['nodegap']);
+  checkPage(app);
   checkHelp(app);
 } finally {
   rmSync(work, { recursive: true, force: true });
@@ -74,6 +75,8 @@ function checkContents(installed: string): void {
     'dist/cli/nodegap.js',
     'dist/functions/scan-cluster.js',
     'dist/lib/errors.js',
+    'dist/lib/report/html/client.bundle.css',
+    'dist/lib/report/html/client.bundle.js',
     'dist/local/workflow/runner.js',
     'dist/workflow/remediate-node.asl.json',
   ];
@@ -124,6 +127,17 @@ function checkScan(app: string, program: string, words: string[]): void {
     fail(`${shown} scan finds the gaps of the fixture: ${JSON.stringify(found)}`);
   }
   done(`${shown} scan --file finds the gaps of the fixture`);
+}
+
+/** Made of the bundle in the package: there is no esbuild to make it anew. */
+function checkPage(app: string): void {
+  const options = ['scan', '--file', join(fixture, 'cluster.json'), '--all-daemonsets'];
+  const args = ['--no-install', 'nodegap', ...options, '-o', 'html'];
+  const { stdout, stderr } = run(app, 'npx', args);
+  const wanted = ['<!doctype html>', 'Heat map of nodes by DaemonSets', '@media print', '</html>'];
+  const missing = wanted.filter((text) => !stdout.includes(text));
+  if (missing.length > 0) fail(`scan -o html prints ${missing.join(', ')}\n${stderr}`);
+  done('nodegap scan -o html prints a page with its program and style sheet');
 }
 
 function checkHelp(app: string): void {
