@@ -66,6 +66,9 @@ describe('nodegap explain', () => {
   it('looks past a startup taint and names it', async () => {
     const text = await explain('C46', 'n2', 'logging/fluent-bit');
     expect(text).toMatch(/looked past a startup taint: node\.cilium\.io\/agent-not-ready/);
+    // Cause and blame rest on the same taint, which is said once.
+    expect(text.match(/spec\.taints\[0\] = /g)).toHaveLength(1);
+    expect(text).not.toContain('blame rests on');
   });
 
   it('shows only the DaemonSet that was asked for', async () => {

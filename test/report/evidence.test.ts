@@ -111,6 +111,56 @@ describe('the evidence of a pair that is ok', () => {
   });
 });
 
+describe('why a DaemonSet should run on a node', () => {
+  const shouldRun = (template: PodSpec, options: Parameters<typeof node>[1]) => {
+    const daemonSets = [daemonSet('agent', { template })];
+    return pairOf({ nodes: [node('n1', options)], daemonSets }).shouldRun;
+  };
+  const exists = { operator: 'Exists' };
+
+  it('names every selector that holds, and the term that matches by its place', () => {
+    const second = { ...expression('b', 'In', 'y'), ...matchName };
+    const template = {
+      nodeSelector: { os: 'linux' },
+      ...affinity([expression('a', 'Exists'), second]),
+    };
+    const { evidence } = shouldRun(template, { labels: { os: 'linux', b: 'y' } });
+    expectWhole(evidence);
+    expect(fieldsOf(evidence)).toEqual([
+      'spec.template.spec.nodeSelector[os]=linux, and the node has linux',
+      `${terms}[1].matchExpressions[0]=b In [y], and the node has y`,
+      `${terms}[1].matchFields[0]=metadata.name In [n1], and the node has n1`,
+    ]);
+    expect(evidence[0]?.wouldChange).toBe(
+      'metadata.labels[os] of node n1 does not match it any more',
+    );
+  });
+
+  it('names taints that would keep it out and are tolerated or looked past, each once', () => {
+    const taints = [
+      { key: 'soft', effect: 'PreferNoSchedule' },
+      { key: 'dedicated', effect: 'NoSchedule' },
+      { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+      { key: 'nodegap.dev/daemonset-gap', effect: 'NoSchedule' },
+    ];
+    const tolerant = shouldRun({ tolerations: [exists] }, { taints });
+    expect(tolerant).toMatchObject({ should: true, byController: true });
+    expect(fieldsOf(tolerant.evidence).slice(1)).toEqual([
+      'spec.taints[1]=dedicated:NoSchedule',
+      'spec.taints[2]=karpenter.sh/unregistered:NoExecute',
+      'spec.taints[3]=nodegap.dev/daemonset-gap:NoSchedule',
+    ]);
+    const strict = shouldRun({}, { taints: taints.slice(3) });
+    expect(strict).toMatchObject({ should: true, byController: false });
+    expect(strict.evidence.at(-1)).toMatchObject({
+      field: 'spec.taints[0]',
+      wouldChange: expect.stringContaining('goes away, or the DaemonSet tolerates it'),
+    });
+  });
+});
+
+const matchName = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] };
+
 describe('the evidence of a pair that is settling', () => {
   it('is since when the pod is Ready, and how long it has to be', () => {
     const settling = pod('n1', { status: readyStatus(10 * second) });
@@ -352,6 +402,7 @@ describe('the evidence of a pair of which nothing can be said', () => {
     expect(unread.unknown).toMatchObject([
       { reason: 'events-unavailable', evidence: [{ object: 'events', value: 'forbidden' }] },
     ]);
+    expect(unread.node.state).toBe('ready');
   });
 });
 

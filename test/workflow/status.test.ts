@@ -42,7 +42,8 @@ describe('a DaemonSet whose status counts other nodes than nodegap', () => {
     expect(await lastScan()).toMatchObject({ unknown: 0 });
     expect(await kept()).toMatchObject([{ daemonSet: cni, computed: 10, desired: 9 }]);
 
-    await world.pass(30);
+    // Longer than an alert is remembered whose reason has gone.
+    await world.pass(70);
     expect(told()).toMatchObject([
       { kind: 'alert', subject: `nodegap: status disagrees in prod: ${cni}` },
     ]);
