@@ -224,6 +224,10 @@ describe('a node that goes away under way', () => {
       wrap: (client) => ({
         ...client,
         listNodes: async () => (await client.listNodes()).map(rename),
+        listNodesAt: async () => {
+          const { items = [], resourceVersion = '' } = (await client.listNodesAt?.()) ?? {};
+          return { items: items.map(rename), resourceVersion };
+        },
         getNode: async (name) => {
           const node = await client.getNode(name);
           return node && rename(node);
