@@ -53,7 +53,11 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
   'request-approval': { table: 'write', notifies: true },
 };
 
-/** Time and memory of a function by what it does: reading a whole cluster takes most of both. */
+/**
+ * Time and memory of a function by what it does: reading a whole cluster takes most of both. A scan
+ * of 5,000 nodes needs a third of its memory; the rest buys processor time (docs/deploy.md, measured
+ * by bench/scan-memory.ts).
+ */
 export function sizeOf(name: string, access: FunctionAccess): FunctionSize {
   if (name === 'scan-cluster') {
     return { timeoutSeconds: longestFunctionTimeoutSeconds, memoryMb: 1024 };
