@@ -6,6 +6,7 @@ import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
 import { actionableGaps, type GapVerdict } from '../lib/remediation/actionable.ts';
 import { compareStatus } from '../lib/remediation/compare-status.ts';
 import { finishCommitted } from '../lib/remediation/finish-committed.ts';
+import { keepEpisodes } from '../lib/remediation/keep-episodes.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
 import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
@@ -20,7 +21,7 @@ import {
   nextBreakerStates,
   saveBreakerStates,
 } from '../lib/safety/breaker.ts';
-import { type Episode, Episodes } from '../lib/safety/episodes.ts';
+import { Episodes } from '../lib/safety/episodes.ts';
 import { leavingReason } from '../lib/safety/leaving.ts';
 import { Refutations } from '../lib/safety/refuted.ts';
 import { ScanStore } from '../lib/safety/scan-store.ts';
@@ -228,52 +229,6 @@ async function tell(
     ...open.map((state) => `breaker-opened#${labelOf(state)}#${state.openedAt}`),
   ];
   await alerts.keepOnly(cluster, new Set(lasting));
-}
-
-/** An attempt that never reached its first state is given up after this long. */
-const neverStartedMs = 15 * 60_000;
-
-/**
- * An episode ends when its node has had no fault for hold-up, or is no more. An attempt whose
- * execution ended without a report is closed first, since nothing follows a running one.
- */
-async function keepEpisodes(
-  ports: ScanPorts,
-  reading: ClusterReading,
-  inWork: ReadonlySet<string>,
-): Promise<void> {
-  const { cluster, nodes } = reading.facts;
-  const episodes = new Episodes(ports.table, ports.clock);
-  const troubled = new Set(reading.detection.gaps.map((gap) => gap.nodeUid));
-  const present = new Set(nodes.map((node) => node.metadata.uid));
-  const doubtful = new Set(reading.detection.unknown.map((entry) => entry.node));
-  for (const episode of await episodes.list(cluster)) {
-    const { nodeUid } = episode;
-    if (episode.state !== 'open' || inWork.has(nodeUid)) continue;
-    if (episode.attemptState === 'running' && (await isLost(ports, episode, reading.now))) {
-      await episodes.recordOutcome(episode, {
-        code: 'execution-lost',
-        message: 'the execution ended without a report, or never began',
-        nextAttemptAt: reading.now,
-      });
-    }
-    if (!present.has(nodeUid)) {
-      await episodes.close(cluster, nodeUid);
-    } else if (troubled.has(nodeUid)) {
-      await episodes.noteFault(cluster, nodeUid);
-    } else if (!doubtful.has(episode.node)) {
-      const since = await episodes.noteHealthy(cluster, nodeUid);
-      const lasts =
-        since !== undefined && reading.now - since >= reading.config.timings.holdUp * 1000;
-      if (lasts) await episodes.close(cluster, nodeUid);
-    }
-  }
-}
-
-async function isLost(ports: ScanPorts, episode: Episode, now: number): Promise<boolean> {
-  if (episode.execution === undefined) return now - episode.takenAt > neverStartedMs;
-  const status = await ports.workflow.status(episode.execution);
-  return status.kind === 'ended' && now - status.endedAt > longestFunctionTimeoutSeconds * 1000;
 }
 
 async function summarise(
