@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadAssets } from '../../lib/report/html/assets.ts';
 import { grouped } from '../../lib/report/html/numbers.ts';
 import { htmlPage } from '../../lib/report/html/page.ts';
+import * as build from '../gap/build.ts';
 import { fleet, inputOf } from '../report/html-fleet.ts';
 import { launch, openPage } from './chromium.ts';
 
@@ -49,6 +50,31 @@ describe('a page of 5,000 nodes and 30 DaemonSets', () => {
     process.stdout.write(
       `5,000 nodes × 30 DaemonSets: ${kib} KiB, opens in ${Math.round(openMs)} ms, slowest of 40 scrolled frames ${Math.round(scrolled.worst)} ms, a search ${Math.round(filterMs)} ms\n`,
     );
+    await page.context().close();
+  });
+});
+
+describe('a page of a DaemonSet that fails on every node', () => {
+  it('lays out only the rows in sight, and prints them all', async () => {
+    const facts = fleet(1000, 4);
+    facts.pods = facts.pods.map((pod) => {
+      const [owner] = pod.metadata.ownerReferences ?? [];
+      const { nodeName = '' } = pod.spec;
+      return owner?.name === 'kube-proxy' ? build.crashing(nodeName, { owner: owner.name }) : pod;
+    });
+    const input = inputOf(facts);
+    expect(input.report.summary.gaps).toBeGreaterThan(950);
+    const { page } = await openPage(browser, htmlPage(input, await loadAssets()));
+    const laidOut = () =>
+      page
+        .locator('#gaps tbody tr')
+        .evaluateAll(
+          (rows) =>
+            rows.filter((row) => row.checkVisibility({ contentVisibilityAuto: true })).length,
+        );
+    expect(await laidOut()).toBeLessThanOrEqual(400);
+    await page.emulateMedia({ media: 'print' });
+    expect(await laidOut()).toBe(input.report.summary.gaps);
     await page.context().close();
   });
 });

@@ -2,7 +2,6 @@
  * Everything that the page says, as plain tables: what is printed, what works without scripts, and
  * the way around the map for whoever does not see it.
  */
-import { isoTime } from '../../clock.ts';
 import type { UnknownEntry } from '../../gap/model.ts';
 import type { GapVerdict } from '../../remediation/actionable.ts';
 import { ageText } from '../age.ts';
@@ -37,7 +36,7 @@ export function gapSection(input: HtmlInput): Markup {
   );
   const tables = (Object.keys(titles) as GapState[]).flatMap((state) => {
     const rows = byState.get(state);
-    return rows === undefined ? [] : [gapTable(input, state, rows)];
+    return rows === undefined ? [] : gapTables(input, state, rows);
   });
   return html`<section id="gaps" class="tables" aria-labelledby="gaps-title" tabindex="-1">
 <h2 id="gaps-title">All gaps</h2>
@@ -45,16 +44,42 @@ ${tables.length === 0 ? html`<p>There is no gap.</p>` : tables}
 </section>`;
 }
 
+/**
+ * Longer ones go on in further tables: each is laid out only when it comes into sight or is
+ * printed, so that thousands of gaps do not hold up the map.
+ */
+const mostRows = 200;
+
+interface NumberedVerdict {
+  verdict: GapVerdict;
+  index: number;
+}
+
+function gapTables(input: HtmlInput, state: GapState, rows: NumberedVerdict[]): Markup[] {
+  const tables: Markup[] = [];
+  for (let first = 0; first < rows.length; first += mostRows) {
+    const part = rows.slice(first, first + mostRows);
+    const range = `${grouped(first + 1)} to ${grouped(first + part.length)} of ${grouped(rows.length)}`;
+    const count = rows.length > mostRows ? range : grouped(rows.length);
+    tables.push(gapTable(input, { state, id: `gaps-${state}-${first}`, count, part }));
+  }
+  return tables;
+}
+
 function gapTable(
   input: HtmlInput,
-  state: GapState,
-  rows: { verdict: GapVerdict; index: number }[],
+  {
+    state,
+    id,
+    count,
+    part,
+  }: { state: GapState; id: string; count: string; part: NumberedVerdict[] },
 ): Markup {
   const { title, note } = titles[state];
-  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="gaps-${state}"><table class="gaps gaps-${state}">
-<caption id="gaps-${state}"><b>${title}</b> <span class="count">${grouped(rows.length)}</span> <small>${note}</small></caption>
+  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="${id}"><table>
+<caption id="${id}"><b>${title}</b> <span class="count">${count}</span> <small>${note}</small></caption>
 <thead><tr><th scope="col" class="node">Node</th><th scope="col" class="ds">DaemonSet</th><th scope="col" class="cause">Cause</th><th scope="col" class="blame">Blame</th><th scope="col" class="since">Since</th><th scope="col">What was found</th><th scope="col" class="action">What nodegap would do</th></tr></thead>
-<tbody>${rows.map(({ verdict, index }) => gapRow(input, verdict, index))}</tbody>
+<tbody>${part.map(({ verdict, index }) => gapRow(input, verdict, index))}</tbody>
 </table></div>`;
 }
 
@@ -66,7 +91,7 @@ function gapRow(input: HtmlInput, verdict: GapVerdict, index: number): Markup {
     verdict.kind === 'actionable'
       ? html`${actionText(input.planOf(verdict).arrow, verdict.canary)}`
       : html`${shortReason(verdict)} <code>${verdict.code}</code>`;
-  return html`<tr id="gap-${index}"><th scope="row"><a href="#gap-${index}">${gap.node}</a><small>${place}</small></th><td>${gap.daemonSet}</td><td>${gap.cause}${others}</td><td><i class="letter">${blameLetters[gap.blame]}</i> ${gap.blame}</td><td><time datetime="${isoTime(gap.since)}">${ageText(input.detection.now - gap.since)}</time></td><td>${gap.message}<small>${gap.blameReason}</small></td><td>${action}</td></tr>
+  return html`<tr id="gap-${index}"><th scope="row"><a href="#gap-${index}">${gap.node}</a><small>${place}</small></th><td>${gap.daemonSet}</td><td>${gap.cause}${others}</td><td><i class="letter">${blameLetters[gap.blame]}</i> ${gap.blame}</td><td>${ageText(input.detection.now - gap.since)}</td><td>${gap.message}<small>${gap.blameReason}</small></td><td>${action}</td></tr>
 `;
 }
 
