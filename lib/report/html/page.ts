@@ -48,10 +48,10 @@ ${headSection(input, counts)}
 <div id="app"></div>
 <noscript><p class="notices">Without scripts there is no map to search; the tables below hold all gaps.</p></noscript>
 ${legend()}
+${summarySection(data, counts)}
 ${gapSection(input)}
 ${unknownSection(input)}
 ${leftOutSection(input)}
-${summarySection(data, counts)}
 </main>
 <footer>Made by nodegap ${input.version} from one read of the cluster, as of ${timeText(data.now)}. Nothing was written to it.</footer>
 <script type="application/json" id="data">${scriptJson(data)}</script>

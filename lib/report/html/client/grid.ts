@@ -91,7 +91,7 @@ export class Grid {
     if (source === undefined) return;
     const { clientWidth } = this.element;
     const narrow = clientWidth < 700;
-    const names = narrow ? 150 : Math.min(320, Math.max(220, clientWidth * 0.22));
+    const names = narrow ? 176 : Math.min(320, Math.max(220, clientWidth * 0.22));
     const words = 240;
     const room = (clientWidth - names - words) / Math.max(1, source.columns);
     const column = Math.floor(Math.max(28, Math.min(112, room)));
