@@ -61,13 +61,12 @@ describe.each(inputs)('the data of the page of %s', (_title, input) => {
       evidence: evidenceOf(gap, gap.evidence),
       blameEvidence: evidenceOf(gap, gap.blameEvidence),
     }));
-    const wanted = detection.gaps.map((gap) => ({
-      blameReason: gap.blameReason,
-      otherCauses: gap.otherCauses,
-      pod: gap.pod?.name,
-      evidence: gap.evidence,
-      blameEvidence: gap.blameEvidence,
-    }));
+    const wanted = report.gaps.map(
+      ({ blameReason, otherCauses, evidence, blameEvidence }, index) => {
+        const pod = detection.gaps[index]?.pod?.name;
+        return { blameReason, otherCauses, pod, evidence, blameEvidence };
+      },
+    );
     expect(shown).toEqual(wanted);
   });
 

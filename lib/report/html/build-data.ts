@@ -1,6 +1,7 @@
 /** From what a scan knows to what the page carries. */
 import { blames, causes, type Evidence } from '../../gap/model.ts';
 import type { GapVerdict } from '../../remediation/actionable.ts';
+import { gapEvidence } from '../verdict-evidence.ts';
 import { shortReason } from '../words.ts';
 import { cellMap, type NodeCells } from './cells.ts';
 import type { HtmlInput } from './input.ts';
@@ -89,7 +90,7 @@ class Packer {
       message: text(gap.message),
       blameReason: text(gap.blameReason),
       ...this.#action(verdict, text),
-      evidence: this.#evidence(gap.evidence, text),
+      evidence: this.#evidence(gapEvidence(gap), text),
       blameEvidence: this.#evidence(gap.blameEvidence, text),
     };
     return packGap(numbers);
