@@ -111,16 +111,24 @@ export function projectPod(raw: unknown): Pod {
  */
 export function projectPodForScan(raw: unknown): Pod {
   const pod = asObject<Pod>(raw, 'pod');
-  const labels = pod.metadata.labels ?? {};
-  const kept = revisionLabels.filter((name) => labels[name] !== undefined);
   return {
     metadata: {
       ...projectMetaCore(pod.metadata),
-      labels: Object.fromEntries(kept.map((name) => [name, labels[name] ?? ''])),
+      labels: revisionLabelsOf(pod.metadata.labels),
     },
     spec: projectPodSpec(pod.spec),
     status: projectPodStatus(pod.status),
   };
+}
+
+/** Those labels of a pod that say which template revision made it. */
+export function revisionLabelsOf(labels: ObjectMeta['labels']): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of revisionLabels) {
+    const value = labels?.[name];
+    if (value !== undefined) kept[name] = value ?? '';
+  }
+  return kept;
 }
 
 /** @throws KubernetesError when it has no name or uid. */

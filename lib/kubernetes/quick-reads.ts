@@ -3,10 +3,10 @@ import { compactPods } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
 import { selectorText } from './label-selector.ts';
 import { type ListOptions, type ListSelectors, listAll } from './list.ts';
-import type { ListFormat } from './list-formats.ts';
 import type { DaemonSet, Pod } from './objects.ts';
 import { getPatiently, waitsLeft } from './patience.ts';
 import { NoTableError, podTableFormat } from './pod-table.ts';
+import { scanPodFormat } from './protobuf/objects.ts';
 import type { Transport } from './transport.ts';
 
 /** Label of every pod that a DaemonSet or StatefulSet made. */
@@ -20,14 +20,10 @@ const pods = '/api/v1/pods';
 /** A row is small, so a page may hold more of them. */
 const rowsPerPage = 2_000;
 
-/** The reads of a part of a cluster over one transport; `podFormat` is the format of full reads. */
-export function createQuickReads(
-  transport: Transport,
-  options: ListOptions,
-  podFormat: ListFormat,
-): QuickReads {
+/** The reads of a part of a cluster over one transport. */
+export function createQuickReads(transport: Transport, options: ListOptions): QuickReads {
   const listPods = (path: string, selectors: ListSelectors): Promise<Pod[]> =>
-    listAll(transport, path, selectors, compactPods(), { ...options, format: podFormat });
+    listAll(transport, path, selectors, compactPods(), { ...options, format: scanPodFormat() });
 
   return {
     async tabulateDaemonSetPods(namespace) {
@@ -55,6 +51,7 @@ export function createQuickReads(
     async hasOtherRevision(daemonSet: DaemonSet, revision: string) {
       const path = podsIn(daemonSet.metadata.namespace ?? '');
       const labelSelector = `${selectorText(daemonSet.spec.selector)},${revisionLabel},${revisionLabel}!=${revision}`;
+      const podFormat = scanPodFormat();
       const request = { path, query: { limit: '1', labelSelector }, accept: podFormat.accept };
       const answer = await getPatiently(transport, request, options, waitsLeft(options));
       if (answer.status !== 200) throw errorFromAnswer({ method: 'GET', path }, answer);

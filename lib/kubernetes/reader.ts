@@ -5,7 +5,7 @@ import type { ClusterReader } from '../ports.ts';
 import { compactPods } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
 import { type ListOptions, type ListSelectors, listAll, listWithVersion } from './list.ts';
-import { type ListFormat, protobufFormat } from './list-formats.ts';
+import type { ListFormat } from './list-formats.ts';
 import { getPatiently, waitsLeft } from './patience.ts';
 import {
   projectDaemonSet,
@@ -15,7 +15,7 @@ import {
   projectPod,
   projectPodDisruptionBudget,
 } from './projections.ts';
-import { readNode, readScanPod } from './protobuf/objects.ts';
+import { nodeFormat, scanPodFormat } from './protobuf/objects.ts';
 import { createQuickReads, revisionLabel } from './quick-reads.ts';
 import type { Transport } from './transport.ts';
 
@@ -25,10 +25,6 @@ const events = '/api/v1/events';
 const daemonSets = '/apis/apps/v1/daemonsets';
 const budgets = '/apis/policy/v1/poddisruptionbudgets';
 const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
-
-/** The two that make up a cluster's bulk. */
-const nodeFormat = protobufFormat(readNode);
-const podFormat = protobufFormat(readScanPod);
 
 /**
  * The reads of `ClusterReader` over one transport. Every list is complete or throws a
@@ -65,7 +61,8 @@ export function createReader(
       listWithVersion(transport, nodes, {}, projectNode, { ...listOptions, format: nodeFormat }),
     listDaemonSets: () => list(daemonSets, {}, projectDaemonSet),
     // DaemonSet and StatefulSet pods carry the label: of 100,000 pods only those cross the wire.
-    listDaemonSetPods: () => list(pods, { labelSelector: revisionLabel }, compactPods(), podFormat),
+    listDaemonSetPods: () =>
+      list(pods, { labelSelector: revisionLabel }, compactPods(), scanPodFormat()),
     listPodsOnNode: (node) => list(pods, { fieldSelector: `spec.nodeName=${node}` }, projectPod),
     listUnscheduledPods: () =>
       list(pods, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }, projectPod),
@@ -89,7 +86,7 @@ export function createReader(
         projectDaemonSet,
       ),
     getNodeClaim: (name) => get(`${nodeClaims}/${segment(name)}`, projectNodeClaim),
-    quick: createQuickReads(transport, listOptions, podFormat),
+    quick: createQuickReads(transport, listOptions),
     load: transport.stats,
   };
 }

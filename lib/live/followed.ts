@@ -1,7 +1,6 @@
 import { compactPods } from '../kubernetes/compact-pod.ts';
-import { protobufFormat } from '../kubernetes/list-formats.ts';
 import { projectDaemonSet, projectNode, projectNodeClaim } from '../kubernetes/projections.ts';
-import { readNode, readScanPod } from '../kubernetes/protobuf/objects.ts';
+import { nodeFormat, scanPodFormat } from '../kubernetes/protobuf/objects.ts';
 import { revisionLabel } from '../kubernetes/quick-reads.ts';
 import type { FollowedResource } from '../kubernetes/watch.ts';
 import type { LiveKind, LiveObjects } from './store.ts';
@@ -13,7 +12,7 @@ export function followedResources(): { [K in LiveKind]: FollowedResource<LiveObj
       path: '/api/v1/nodes',
       selectors: {},
       project: projectNode,
-      format: protobufFormat(readNode),
+      format: nodeFormat,
     },
     DaemonSets: { path: '/apis/apps/v1/daemonsets', selectors: {}, project: projectDaemonSet },
     pods: {
@@ -21,7 +20,7 @@ export function followedResources(): { [K in LiveKind]: FollowedResource<LiveObj
       // Pods of DaemonSets and StatefulSets bear it.
       selectors: { labelSelector: revisionLabel },
       project: compactPods(),
-      format: protobufFormat(readScanPod),
+      format: scanPodFormat(),
     },
     NodeClaims: {
       path: '/apis/karpenter.sh/v1/nodeclaims',

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { KubernetesError } from '../../lib/errors.ts';
 import { compactPods } from '../../lib/kubernetes/compact-pod.ts';
-import { jsonFormat, protobufFormat } from '../../lib/kubernetes/list-formats.ts';
+import { jsonFormat, type ListFormat } from '../../lib/kubernetes/list-formats.ts';
 import { NoTableError, podTableFormat } from '../../lib/kubernetes/pod-table.ts';
 import { projectNode } from '../../lib/kubernetes/projections.ts';
-import { readNode, readScanPod } from '../../lib/kubernetes/protobuf/objects.ts';
+import { nodeFormat, scanPodFormat } from '../../lib/kubernetes/protobuf/objects.ts';
 import type { PodRow } from '../../lib/ports.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url));
@@ -19,15 +19,15 @@ const protobufType = 'application/vnd.kubernetes.protobuf';
 
 const kinds: {
   name: string;
-  read: Parameters<typeof protobufFormat>[0];
+  formatOf: () => ListFormat;
   project: () => (raw: unknown) => unknown;
 }[] = [
-  { name: 'nodes', read: readNode, project: () => projectNode },
-  { name: 'pods', read: readScanPod, project: compactPods },
+  { name: 'nodes', formatOf: () => nodeFormat, project: () => projectNode },
+  { name: 'pods', formatOf: scanPodFormat, project: compactPods },
 ];
 
-describe.each(kinds)('$name as protobuf', ({ name, read, project }) => {
-  const format = protobufFormat(read);
+describe.each(kinds)('$name as protobuf', ({ name, formatOf, project }) => {
+  const format = formatOf();
   const json = jsonFormat.open('p', answer(fixture(`${name}.json`), 'application/json'));
   const body = fixture(`${name}.pb`);
 

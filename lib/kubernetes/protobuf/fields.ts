@@ -32,6 +32,23 @@ export function message(
   };
 }
 
+/**
+ * As `read`, but gives the very same object when the bytes are those of the message before: the
+ * pods of a DaemonSet follow one another and have their owner and containers in common. What comes
+ * of it must not be changed.
+ */
+export function repeated(read: MessageReader): MessageReader {
+  let before: { bytes: Uint8Array; value: Fields } | undefined;
+  return (reader, end) => {
+    const bytes = reader.buf.subarray(reader.pos, end);
+    if (before === undefined || Buffer.compare(before.bytes, bytes) !== 0) {
+      before = { value: read(reader, end), bytes: Buffer.from(bytes) };
+    }
+    reader.pos = end;
+    return before.value;
+  };
+}
+
 /** Reads a message that is the value of the field at hand. */
 export function embedded(reader: PbfReader, read: MessageReader): Fields {
   const length = reader.readVarint();
@@ -45,9 +62,24 @@ export function text(name: string): FieldReader {
   };
 }
 
+/** As `text`, for values that many objects have in common. */
+export function commonText(name: string): FieldReader {
+  return (reader, into) => {
+    const value = common(reader.readString());
+    if (value !== '') into[name] = value;
+  };
+}
+
 export function keptText(name: string): FieldReader {
   return (reader, into) => {
     into[name] = reader.readString();
+  };
+}
+
+/** As `keptText`, for values that many objects have in common. */
+export function keptCommonText(name: string): FieldReader {
+  return (reader, into) => {
+    into[name] = common(reader.readString());
   };
 }
 
@@ -106,7 +138,7 @@ export function many(name: string, read: MessageReader): FieldReader {
 export function textMap(name: string): FieldReader {
   return (reader, into) => {
     const { key = '', value = '' } = embedded(reader, textEntry);
-    mapOf(into, name)[String(key)] = value;
+    mapOf(into, name)[String(key)] = common(String(value));
   };
 }
 
@@ -114,7 +146,7 @@ export function textMap(name: string): FieldReader {
 export function quantityMap(name: string): FieldReader {
   return (reader, into) => {
     const { key = '', value } = embedded(reader, quantityEntry);
-    mapOf(into, name)[String(key)] = (value as Fields | undefined)?.string ?? '0';
+    mapOf(into, name)[String(key)] = common(String((value as Fields | undefined)?.string ?? '0'));
   };
 }
 
@@ -135,6 +167,35 @@ function append(into: Fields, name: string, value: unknown): void {
   else (items as unknown[]).push(value);
 }
 
+const secondsPerDay = 86_400;
+/** The texts of numbers below 60. */
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+let lastDay = { number: Number.NaN, text: '' };
+let lastTime = { seconds: Number.NaN, text: '' };
+
+/** Composed by hand, since a Date for each time costs more than all the rest of a pod. */
 function rfc3339(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+  if (seconds === lastTime.seconds) return lastTime.text;
+  const day = Math.floor(seconds / secondsPerDay);
+  if (day !== lastDay.number) {
+    const text = new Date(day * secondsPerDay * 1000).toISOString().slice(0, 'YYYY-MM-DD'.length);
+    lastDay = { number: day, text };
+  }
+  const second = seconds - day * secondsPerDay;
+  const hours = twoDigits[Math.floor(second / 3600)];
+  const minutes = twoDigits[Math.floor(second / 60) % 60];
+  lastTime = { seconds, text: `${lastDay.text}T${hours}:${minutes}:${twoDigits[second % 60]}Z` };
+  return lastTime.text;
+}
+
+/** More distinct values than this are not common. */
+const maxCommon = 10_000;
+const commonValues = new Map<string, string>();
+
+/** The same text as before, where it was there before, so that only one of them is held. */
+function common(value: string): string {
+  const known = commonValues.get(value);
+  if (known !== undefined) return known;
+  if (commonValues.size < maxCommon) commonValues.set(value, value);
+  return value;
 }

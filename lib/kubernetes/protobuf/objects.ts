@@ -7,20 +7,25 @@
  * is nearly all of them, and its template is most of their bytes.
  */
 import type { PbfReader } from 'pbf';
-import { covers } from '../compact-pod.ts';
-import type { ObjectMeta, Pod } from '../objects.ts';
+import { compactor, covers } from '../compact-pod.ts';
+import { type ListFormat, protobufFormat } from '../list-formats.ts';
+import type { ObjectMeta, Pod, PodSpec } from '../objects.ts';
 import {
+  commonText,
   embedded,
   type Fields,
   flag,
   integer,
+  keptCommonText,
   keptFlag,
   keptInteger,
   keptText,
+  type MessageReader,
   many,
   message,
   one,
   quantityMap,
+  repeated,
   text,
   textMap,
   texts,
@@ -51,11 +56,11 @@ const metaFields = {
 };
 
 const condition = {
-  1: keptText('type'),
-  2: keptText('status'),
+  1: keptCommonText('type'),
+  2: keptCommonText('status'),
   4: time('lastTransitionTime'),
-  5: text('reason'),
-  6: text('message'),
+  5: commonText('reason'),
+  6: commonText('message'),
 };
 
 const taint = message({
@@ -177,43 +182,66 @@ const podStatus = message({
 });
 
 const podMeta = message(metaFields);
-const podStatusGlance = message({ 1: text('phase'), 2: many('conditions', podCondition) });
+const podMetaGlance = message({
+  1: text('name'),
+  3: commonText('namespace'),
+  5: text('uid'),
+  8: time('creationTimestamp'),
+  9: time('deletionTimestamp'),
+  11: textMap('labels'),
+  13: many('ownerReferences', repeated(ownerReference)),
+});
+const podStatusGlance = message({ 1: commonText('phase'), 2: many('conditions', podCondition) });
 const podSpecGlance = message({
-  2: many('containers', message({ 1: keptText('name'), 2: text('image') })),
-  10: text('nodeName'),
+  2: many('containers', repeated(message({ 1: keptText('name'), 2: text('image') }))),
+  10: commonText('nodeName'),
 });
 
 /** Where the parts of a pod lie in the body. */
 const podParts = { metadata: 1, spec: 2, status: 3 } as const;
 
-/** Reads the node that ends at `end`, in the shape that `projectNode` takes. */
-export function readNode(reader: PbfReader, end: number): unknown {
-  return node(reader, end);
+/** The format of a list of nodes for `projectNode`. */
+export const nodeFormat = protobufFormat(node);
+
+/** The format of one list of pods for `compactPods`. */
+export function scanPodFormat(): ListFormat {
+  return protobufFormat(scanPodReader());
 }
 
-/** Reads the pod that ends at `end`, in the shape that `projectPodForScan` takes. */
-export function readScanPod(reader: PbfReader, end: number): unknown {
-  const at: Record<number, number> = {};
+/**
+ * Reads the pods of one list, each up to its `end`: compact where it covers its node, otherwise in
+ * the shape that `projectPodForScan` takes.
+ */
+function scanPodReader(): (reader: PbfReader, end: number) => unknown {
+  const compact = compactor();
+  return (reader, end) => {
+    const starts = partsOf(reader, end);
+    const part = <T = Fields>(number: number, read: MessageReader): T | undefined => {
+      const start = starts[number];
+      if (start === undefined) return undefined;
+      reader.pos = start;
+      return embedded(reader, read) as T;
+    };
+    const metadata = part<ObjectMeta>(podParts.metadata, podMetaGlance);
+    const status = part<Pod['status']>(podParts.status, podStatusGlance);
+    const isEnough = metadata?.name && metadata.uid && status && covers(metadata, status);
+    const pod = isEnough
+      ? compact({ metadata, status, spec: part<PodSpec>(podParts.spec, podSpecGlance) ?? {} })
+      : {
+          metadata: part(podParts.metadata, podMeta),
+          spec: part(podParts.spec, podSpec),
+          status: part(podParts.status, podStatus),
+        };
+    reader.pos = end;
+    return pod;
+  };
+}
+
+/** Where the fields of the message that ends at `end` begin, by number. */
+function partsOf(reader: PbfReader, end: number): number[] {
+  const starts: number[] = [];
   for (let number = reader.nextField(end); number !== 0; number = reader.nextField(end)) {
-    at[number] = reader.pos;
+    starts[number] = reader.pos;
   }
-  const part = (number: number, read: ReturnType<typeof message>): Fields | undefined => {
-    const start = at[number];
-    if (start === undefined) return undefined;
-    reader.pos = start;
-    return embedded(reader, read);
-  };
-  const metadata = part(podParts.metadata, podMeta);
-  const glance = part(podParts.status, podStatusGlance) as Pod['status'] | undefined;
-  const glanceIsEnough =
-    metadata !== undefined &&
-    glance !== undefined &&
-    covers(metadata as unknown as ObjectMeta, glance);
-  const pod = {
-    metadata,
-    spec: part(podParts.spec, glanceIsEnough ? podSpecGlance : podSpec),
-    status: glanceIsEnough ? glance : part(podParts.status, podStatus),
-  };
-  reader.pos = end;
-  return pod;
+  return starts;
 }
