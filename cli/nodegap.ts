@@ -1,8 +1,13 @@
 #!/usr/bin/env node
 /** The command `nodegap`, also installed as `kubectl-nodegap` so that `kubectl nodegap` works. */
 import { basename } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { processIo } from './io.ts';
 import { main } from './main.ts';
+
+// A scan of 5,000 nodes makes hundreds of megabytes of short-lived objects. The room for those stays
+// small, which costs some processor time and saves a third of the memory (bench/).
+setFlagsFromString('--semi-space-growth-factor=1');
 
 const asPlugin = basename(process.argv[1] ?? '').startsWith('kubectl-nodegap');
 
