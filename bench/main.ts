@@ -4,7 +4,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type BenchCluster, startCluster } from './cluster.ts';
-import { measure } from './measure.ts';
+import { allParts, measure, type Part } from './measure.ts';
 import { planOf } from './plan.ts';
 import { printed } from './print.ts';
 
@@ -16,10 +16,13 @@ const { values } = parseArgs({
     'watch-seconds': { type: 'string', default: '60' },
     attach: { type: 'string' },
     cli: { type: 'string', default: join(import.meta.dirname, '..', 'cli', 'nodegap.ts') },
+    only: { type: 'string', default: allParts.join() },
     json: { type: 'string' },
   },
 });
 
+const ending = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
 const log = (line: string) => console.error(line);
 const cluster = values.attach === undefined ? await start() : attached(values.attach);
 try {
@@ -31,6 +34,8 @@ try {
       scans: number('scans'),
       watchSeconds: number('watch-seconds'),
       cli: values.cli,
+      signal: ending.signal,
+      only: new Set(values.only.split(',').map(part)),
     },
     log,
   );
@@ -57,4 +62,10 @@ function number(option: 'nodes' | 'rounds' | 'scans' | 'watch-seconds'): number 
   const value = Number(values[option]);
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${option} must be a whole number`);
   return value;
+}
+
+function part(word: string): Part {
+  const found = allParts.find((each) => each === word);
+  if (found === undefined) throw new Error(`--only takes ${allParts.join(', ')}, not ${word}`);
+  return found;
 }

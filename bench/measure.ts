@@ -12,6 +12,7 @@ import { type NodeRun, runNode } from './run.ts';
 import { type ServerCost, withServerCost } from './server-cost.ts';
 import type { SteadyScan } from './steady.ts';
 import { runWatch, type WatchResult } from './watch.ts';
+import type { BulkWriter } from './writes.ts';
 
 export interface Settings {
   rounds: number;
@@ -20,7 +21,13 @@ export interface Settings {
   watchSeconds: number;
   /** The file of the program under test. */
   cli: string;
+  only: ReadonlySet<Part>;
+  /** Ends the bench before its time, with the cluster as it was. */
+  signal: AbortSignal;
 }
+
+export const allParts = ['reads', 'kubectl', 'judgement', 'steady', 'watch'] as const;
+export type Part = (typeof allParts)[number];
 
 /** One run of one process. Bytes and milliseconds. */
 export interface Measurement {
@@ -60,6 +67,7 @@ export const fullScan = 'nodegap scan --full';
 const judgeRepeats = 5;
 const script = (name: string) => join(import.meta.dirname, name);
 
+/** Measures the parts that `settings` names, in their order. */
 export async function measure(
   cluster: BenchCluster,
   plan: Plan,
@@ -67,93 +75,139 @@ export async function measure(
   log: (line: string) => void,
 ): Promise<Results> {
   const { client, writer } = connections(cluster);
-  const wrong: string[] = [];
-  const complain = (what: string, problems: readonly string[]) => {
-    for (const problem of problems) {
-      wrong.push(`${what}: ${problem}`);
-      log(`WRONG ${what}: ${problem}`);
-    }
-  };
-  const help = (await runNode(settings.cli, ['scan', '--help'])).stdout;
-  const kubeconfig = cluster.kubeconfigs.reader;
-  const node = (file: string, args: string[]) => measureNode(cluster, client, file, args);
-  const scanArgs = ['scan', '--kubeconfig', kubeconfig, '-o', 'json'];
-  const contenders: Record<string, () => Promise<Measured>> = {
-    [raw]: () => node(script('raw-read.js'), [kubeconfig]),
-    [parsed]: () => node(script('raw-read.js'), [kubeconfig, '--parse']),
-    [scan]: () => node(settings.cli, scanArgs),
-    ...(help.includes('--full')
-      ? { [fullScan]: () => node(settings.cli, [...scanArgs, '--full']) }
-      : {}),
-  };
-
-  const reads: Record<string, Measurement[]> = {};
-  const keep = (name: string, measurement: Measurement) => {
-    reads[name] = [...(reads[name] ?? []), measurement];
-    log(`${name}: ${(measurement.wallMs / 1000).toFixed(2)} s`);
-  };
-  try {
-    // The first read of all fills the caches of etcd and the API server.
-    await runNode(script('raw-read.js'), [kubeconfig]);
-    for (let round = 0; round < settings.rounds; round += 1) {
-      for (const [name, run] of Object.entries(contenders)) {
-        const { run: ended, measurement } = await run();
-        keep(name, measurement);
-        complain(name, wrongRun(ended));
-        if (name === parsed) complain(name, wrongCount(ended, plan));
-        if (name === scan || name === fullScan) {
-          complain(name, ended.code === 1 ? [] : wrongWith(reportOf(ended), plan));
-        }
+  const results: Results = { nodes: plan.size, reads: {}, judgements: [], steady: [], wrong: [] };
+  const bench: Bench = {
+    cluster,
+    client,
+    plan,
+    settings,
+    results,
+    log,
+    help: (await runNode(settings.cli, ['scan', '--help'])).stdout,
+    complain(what, problems) {
+      for (const problem of problems) {
+        results.wrong.push(`${what}: ${problem}`);
+        log(`WRONG ${what}: ${problem}`);
       }
-    }
-    const { result, server } = await withServerCost(cluster, client, () => runOneLiner(kubeconfig));
-    const served = Object.values(server.requests).reduce((sum, count) => sum + count, 0);
-    keep(oneLiner, { ...pick(result), bytes: server.bytes, requests: served, server });
-    const lines = result.stdout.trim().split('\n').sort();
-    if (lines.join('\n') !== oneLinerAnswer(plan).join('\n')) {
-      complain(oneLiner, ['it does not print the pairs whose pod is missing']);
-    }
-
-    const judgements: Judgement[] = [];
-    for (const [nodes, daemonSets, share] of judgementsFor(plan.size)) {
-      const args = [nodes, daemonSets, share, judgeRepeats].map(String);
-      const ended = await runNode(script('judge.ts'), args);
-      complain('judgement', wrongRun(ended));
-      if (ended.code !== 0) continue;
-      judgements.push({ nodes, daemonSets, share, ...(JSON.parse(ended.stdout) as JudgeResult) });
-      log(`judged ${nodes} nodes by ${daemonSets} DaemonSets (${share})`);
-    }
-
-    const steady: Results['steady'] = [];
-    const expected = expectedGaps(plan).length;
-    for (const extent of ['quick', 'full'] as const) {
-      const args = [kubeconfig, extent, String(settings.scans)];
-      const { run, measurement } = await node(script('steady.ts'), args);
-      const scans = JSON.parse(run.stdout || '[]') as SteadyScan[];
-      const odd = scans.filter(({ gaps }) => gaps !== expected);
-      complain(`${extent} scan in one process`, [
-        ...wrongRun(run),
-        ...odd.map(({ gaps }) => `${gaps} gaps were found, not ${expected}`),
-      ]);
-      steady.push({ extent, scans, server: measurement.server });
-      log(`scanned ${scans.length} times in one process (${extent})`);
-    }
-
-    const results = { nodes: plan.size, reads, judgements, steady, wrong };
-    if (!help.includes('--watch')) return results;
-    const admin = cluster.kubeconfigs.admin;
-    const watch = await withServerCost(cluster, client, () =>
-      runWatch(settings.cli, admin, client, writer, plan, settings.watchSeconds),
-    );
-    complain(
-      'scan --watch',
-      watch.result.untold.map((change) => `it told nothing of ${change}`),
-    );
-    return { ...results, watch };
+    },
+  };
+  const { only, signal } = settings;
+  try {
+    if (only.has('reads')) await measureReads(bench);
+    if (only.has('kubectl')) await measureOneLiner(bench);
+    if (only.has('judgement')) await measureJudgement(bench);
+    signal.throwIfAborted();
+    if (only.has('steady')) await measureSteady(bench);
+    if (only.has('watch') && bench.help.includes('--watch')) await measureWatch(bench, writer);
+    return results;
   } finally {
     client.close();
     writer.close();
   }
+}
+
+interface Bench {
+  cluster: BenchCluster;
+  client: KubeClient;
+  plan: Plan;
+  settings: Settings;
+  results: Results;
+  /** Of `scan`: which options there are. */
+  help: string;
+  log(line: string): void;
+  complain(what: string, problems: readonly string[]): void;
+}
+
+async function measureReads(bench: Bench): Promise<void> {
+  const { cluster, plan, settings, help, complain } = bench;
+  const kubeconfig = cluster.kubeconfigs.reader;
+  const scanArgs = ['scan', '--kubeconfig', kubeconfig, '-o', 'json'];
+  const contenders: Record<string, [string, ...string[]]> = {
+    [raw]: [script('raw-read.js'), kubeconfig],
+    [parsed]: [script('raw-read.js'), kubeconfig, '--parse'],
+    [scan]: [settings.cli, ...scanArgs],
+    ...(help.includes('--full') ? { [fullScan]: [settings.cli, ...scanArgs, '--full'] } : {}),
+  };
+  // The first read of all fills the caches of etcd and the API server.
+  await runNode(script('raw-read.js'), [kubeconfig]);
+  for (let round = 0; round < settings.rounds; round += 1) {
+    for (const [name, [file, ...args]] of Object.entries(contenders)) {
+      settings.signal.throwIfAborted();
+      const { run, measurement } = await measureNode(bench, file, args);
+      keep(bench, name, measurement);
+      const failed = wrongRun(run);
+      complain(name, failed);
+      if (failed.length > 0) continue;
+      if (name === parsed) complain(name, wrongCount(run, plan));
+      if (name === scan || name === fullScan) complain(name, wrongWith(reportOf(run), plan));
+    }
+  }
+}
+
+async function measureOneLiner(bench: Bench): Promise<void> {
+  const { cluster, client, plan } = bench;
+  const kubeconfig = cluster.kubeconfigs.reader;
+  const { result, server } = await withServerCost(cluster, client, () => runOneLiner(kubeconfig));
+  const { wallMs, cpuMs, peakRss } = result;
+  const requests = Object.values(server.requests).reduce((sum, count) => sum + count, 0);
+  keep(bench, oneLiner, { wallMs, cpuMs, peakRss, bytes: server.bytes, requests, server });
+  const lines = result.stdout.trim().split('\n').sort();
+  if (lines.join('\n') !== oneLinerAnswer(plan).join('\n')) {
+    bench.complain(oneLiner, ['it does not print the pairs whose pod is missing']);
+  }
+}
+
+function keep({ results: { reads }, log }: Bench, name: string, measurement: Measurement): void {
+  reads[name] = [...(reads[name] ?? []), measurement];
+  log(`${name}: ${(measurement.wallMs / 1000).toFixed(2)} s`);
+}
+
+async function measureJudgement({ plan, settings, results, log, complain }: Bench): Promise<void> {
+  for (const [nodes, daemonSets, share] of judgementsFor(plan.size)) {
+    settings.signal.throwIfAborted();
+    const args = [nodes, daemonSets, share, judgeRepeats].map(String);
+    const run = await runNode(script('judge.ts'), args);
+    const failed = wrongRun(run);
+    complain('judgement', failed);
+    if (failed.length > 0) continue;
+    const result = JSON.parse(run.stdout) as JudgeResult;
+    results.judgements.push({ nodes, daemonSets, share, ...result });
+    log(`judged ${nodes} nodes by ${daemonSets} DaemonSets (${share})`);
+  }
+}
+
+async function measureSteady(bench: Bench): Promise<void> {
+  const { cluster, plan, settings, results, log, complain } = bench;
+  const expected = expectedGaps(plan).length;
+  for (const extent of ['quick', 'full'] as const) {
+    const args = [cluster.kubeconfigs.reader, extent, String(settings.scans)];
+    const { run, measurement } = await measureNode(bench, script('steady.ts'), args);
+    const what = `${extent} scan in one process`;
+    const failed = wrongRun(run);
+    complain(what, failed);
+    if (failed.length > 0) continue;
+    const scans = JSON.parse(run.stdout) as SteadyScan[];
+    const odd = scans.filter(({ gaps }) => gaps !== expected);
+    complain(
+      what,
+      odd.map(({ gaps }) => `${gaps} gaps were found, not ${expected}`),
+    );
+    results.steady.push({ extent, scans, server: measurement.server });
+    log(`scanned ${scans.length} times in one process (${extent})`);
+  }
+}
+
+async function measureWatch(bench: Bench, writer: BulkWriter): Promise<void> {
+  const { cluster, client, plan, settings, results, complain } = bench;
+  const admin = cluster.kubeconfigs.admin;
+  const watch = await withServerCost(cluster, client, () =>
+    runWatch(settings.cli, admin, client, writer, plan, settings.watchSeconds, settings.signal),
+  );
+  complain(
+    'scan --watch',
+    watch.result.untold.map((change) => `it told nothing of ${change}`),
+  );
+  results.watch = watch;
 }
 
 interface Measured {
@@ -162,8 +216,7 @@ interface Measured {
 }
 
 async function measureNode(
-  cluster: BenchCluster,
-  client: KubeClient,
+  { cluster, client }: Bench,
   file: string,
   args: string[],
 ): Promise<Measured> {
@@ -198,10 +251,6 @@ function daemonSetPods(plan: Plan): number {
 
 function reportOf({ stdout }: NodeRun): ScanReport {
   return JSON.parse(stdout) as ScanReport;
-}
-
-function pick({ wallMs, cpuMs, peakRss }: { wallMs: number; cpuMs: number; peakRss: number }) {
-  return { wallMs, cpuMs, peakRss };
 }
 
 /** Ever more nodes by ten DaemonSets, then by fifty with ever more gaps. */

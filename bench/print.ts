@@ -26,6 +26,7 @@ export function printed(results: Results, note: string): string {
 }
 
 function readsTable({ reads }: Results): string {
+  if (Object.keys(reads).length === 0) return '';
   const heading = [
     'READ',
     'RUNS',
@@ -61,14 +62,16 @@ function readsTable({ reads }: Results): string {
 }
 
 function ratios({ reads }: Results): string {
+  if (reads[scan] === undefined) return '';
   const wall = (name: string) => median((reads[name] ?? []).map(({ wallMs }) => wallMs));
   const cpu = (name: string) => median((reads[name] ?? []).map(({ cpuMs }) => cpuMs));
   const peak = median((reads[scan] ?? []).map(({ peakRss }) => peakRss));
   const part = (a: number, b: number) => (a / b).toFixed(2);
   const full = reads[fullScan] === undefined ? [] : [fullScan];
+  const byHand = reads[oneLiner] === undefined ? [] : [oneLiner];
   return [
     `scan / raw JSON with parse = ${part(wall(scan), wall(parsed))} (goal ${ratioGoal.toFixed(2)}); CPU time ${part(cpu(scan), cpu(parsed))}`,
-    ...[oneLiner, raw, ...full].map(
+    ...[...byHand, raw, ...full].map(
       (name) => `${name} / raw JSON with parse = ${part(wall(name), wall(parsed))}`,
     ),
     `peak of scan = ${mebibytes(peak)} MiB (goal ${peakGoalMib})`,
@@ -76,6 +79,7 @@ function ratios({ reads }: Results): string {
 }
 
 function judgementTable(judgements: readonly Judgement[]): string {
+  if (judgements.length === 0) return '';
   const heading = ['JUDGEMENT', 'GAPS', 'PAIRS', 'FIRST ms', 'MEDIAN ms', 'CPU ms', 'µs A PAIR'];
   const rows = judgements.map(({ nodes, daemonSets, gaps, pairs, runs }) => {
     const wall = median(runs.map(({ wallMs }) => wallMs));

@@ -44,6 +44,7 @@ export async function runWatch(
   writer: BulkWriter,
   plan: Plan,
   seconds: number,
+  signal: AbortSignal,
 ): Promise<WatchResult> {
   const folder = mkdtempSync(join(tmpdir(), 'nodegap-bench-watch-'));
   const report = join(folder, 'report.json');
@@ -74,6 +75,7 @@ export async function runWatch(
       timeout: startPatienceMs,
       what: 'scan --watch to have read the cluster',
       abortIf: () => {
+        signal.throwIfAborted();
         if (child.exitCode !== null) throw new Error(`scan --watch ended with ${child.exitCode}`);
       },
     });
@@ -90,6 +92,7 @@ export async function runWatch(
     const changes = seconds * changesPerSecond;
     const begun = performance.now();
     for (let number = 1; number <= changes; number += 1) {
+      signal.throwIfAborted();
       const oldest = broken.length < brokenAtOnce ? undefined : broken.shift();
       if (oldest !== undefined) await change(oldest, undefined);
       else {
@@ -132,13 +135,14 @@ interface Pair {
   node: number;
 }
 
-/** Pairs of required DaemonSets on which nothing is wrong. */
+/** Pairs of required DaemonSets on which nothing is wrong, each on another node than the one before. */
 function soundPairs(plan: Plan): Pair[] {
   const required = catalogue.filter(({ critical }) => critical);
   const pairs: Pair[] = [];
-  for (let node = 0; node < plan.size; node += 1) {
-    if (plan.notReady.has(node) || plan.young.has(node)) continue;
-    for (const item of required) {
+  for (let round = 0; round < required.length; round += 1) {
+    for (let node = 0; node < plan.size; node += 1) {
+      const item = required[(node + round) % required.length];
+      if (item === undefined || plan.notReady.has(node) || plan.young.has(node)) continue;
       if (plan.faultOf(node, item.key) === undefined) pairs.push({ item, node });
     }
   }
