@@ -7,7 +7,8 @@ import type { ClusterConfig, Config } from '../lib/config/model.ts';
 import { detectionPolicyOf } from '../lib/config/required.ts';
 import { UsageError } from '../lib/errors.ts';
 import type { ClusterFacts } from '../lib/gap/model.ts';
-import { readQuickFacts } from '../lib/gap/quick-facts.ts';
+import { isReadInFull } from '../lib/gap/pod-reads.ts';
+import { readFullFacts, readQuickFacts } from '../lib/gap/quick-facts.ts';
 import { readDump } from '../lib/kubernetes/dump.ts';
 import { readFactsWithEvents, withEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
@@ -56,8 +57,10 @@ export interface ClusterView {
   located: LocatedConfig | undefined;
 }
 
-/** How much of a live cluster is read: everything, or what a scan of these DaemonSets needs. */
-export type ReadExtent = { kind: 'full' } | { kind: 'scan'; allDaemonSets: boolean };
+/** How much of a live cluster is read: everything, or what a scan of some DaemonSets needs. */
+export type ReadExtent =
+  | { kind: 'everything' }
+  | { kind: 'full' | 'quick'; allDaemonSets: boolean };
 
 /** A dump of the last minutes is judged as of the present. */
 const freshMs = 5 * 60_000;
@@ -89,7 +92,7 @@ export function addViewOptions(command: Command): Command {
 export async function readClusterView(
   io: Io,
   options: ViewOptions,
-  extent: ReadExtent = { kind: 'full' },
+  extent: ReadExtent = { kind: 'everything' },
 ): Promise<ClusterView> {
   if (options.now !== undefined && options.file === undefined) {
     throw new UsageError('--now is for dumps: a live cluster is judged as of the present', {
@@ -141,10 +144,11 @@ async function readFacts(
   located: LocatedConfig | undefined,
   extent: ReadExtent,
 ): Promise<ClusterFacts> {
-  if (extent.kind === 'full') return readFactsWithEvents(reader, name, io.clock);
+  if (extent.kind === 'everything') return readFactsWithEvents(reader, name, io.clock);
   const config = located?.config ?? defaultConfig(name, 'unknown');
   const policy = detectionPolicyOf(config, extent);
-  return withEvents(reader, await readQuickFacts(reader, name, io.clock, { policy }));
+  const read = extent.kind === 'full' ? readFullFacts : readQuickFacts;
+  return withEvents(reader, await read(reader, name, io.clock, { policy }));
 }
 
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;
@@ -203,7 +207,7 @@ async function readLive(io: Io, options: SourceOptions, read: ReadFacts): Promis
   return {
     facts,
     read: {
-      extent: facts.quick === undefined ? 'full' : 'quick',
+      extent: isReadInFull(facts) ? 'full' : 'quick',
       milliseconds: io.clock.now() - facts.readAt,
       ...(reader.load ?? { requests: 0, throttled: 0, bytesReceived: 0, bytesDecoded: 0 }),
     },

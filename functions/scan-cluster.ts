@@ -1,5 +1,6 @@
 import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
 import type { UnknownEntry } from '../lib/gap/model.ts';
+import { isReadInFull } from '../lib/gap/pod-reads.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
 import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
@@ -102,7 +103,7 @@ export function makeHandler(ports: ScanPorts) {
 function costOf({ facts, now }: ClusterReading, before: Partial<ApiLoad>, after: Partial<ApiLoad>) {
   const grown = (name: keyof ApiLoad) => (after[name] ?? 0) - (before[name] ?? 0);
   return {
-    extent: facts.quick === undefined ? 'full' : 'quick',
+    extent: isReadInFull(facts) ? 'full' : 'quick',
     milliseconds: now - facts.readAt,
     requests: grown('requests'),
     throttled: grown('throttled'),
@@ -248,7 +249,7 @@ async function summarise(
     attempts: plan.attempts.length,
   };
   const { resourceVersion } = facts;
-  const fullReadAt = facts.quick === undefined ? facts.readAt : reading.lastScan?.fullReadAt;
+  const fullReadAt = isReadInFull(facts) ? facts.readAt : reading.lastScan?.fullReadAt;
   await new ScanStore(ports.table).save({
     ...result,
     at: reading.now,

@@ -75,7 +75,7 @@ function programName(command: Command): string {
 async function scan(context: CommandContext, options: ScanOptions, name: string): Promise<void> {
   const { io } = context;
   const allDaemonSets = options.allDaemonsets === true;
-  const extent = options.full === true ? 'full' : 'scan';
+  const extent = options.full === true ? 'full' : 'quick';
   const view = await readClusterView(io, options, { kind: extent, allDaemonSets });
   const { facts, config, now } = view;
   warnOfIdleRequirements(io, view, allDaemonSets);

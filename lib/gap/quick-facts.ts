@@ -18,16 +18,20 @@ import type { ClusterReader, PodRow, QuickReads } from '../ports.ts';
 import { detect } from './detect.ts';
 import { compileDaemonSet, intentOf } from './eligibility.ts';
 import type { ClusterFacts, CoveredNodes, DetectionPolicy, Gap, GapRecord } from './model.ts';
+import {
+  eachOf,
+  type FactsWithoutPods,
+  isWorthwhile,
+  lookedAt,
+  PodsOnce,
+  withAllPods,
+} from './pod-reads.ts';
 import { daemonSetUidOf } from './pod-target.ts';
 import { revisionOf } from './rollout.ts';
 import { surveyOf } from './survey.ts';
 
-/** Below this many pairs a full read costs no more. */
-const worthwhilePairs = 2_000;
 /** With more nodes than this to be read in full, one full list costs less. */
 const maxNodesInFull = 200;
-/** Reads of single nodes at a time. */
-const streams = 2;
 
 export interface QuickReadOptions {
   policy: DetectionPolicy;
@@ -50,38 +54,51 @@ export async function readQuickFacts(
   clock: Clock,
   options: QuickReadOptions,
 ): Promise<ClusterFacts> {
+  const base = await readWithoutPods(reader, cluster, clock);
+  const looked = lookedAt(base, options.policy);
+  const partly = await readPartly(reader.quick, base, looked, clock, options);
+  return partly ?? withAllPods(reader, base, looked, options.worthwhilePairs);
+}
+
+/**
+ * All pods of the DaemonSets that the policy looks at, in full. Events are not read.
+ * @throws KubernetesError when a list could not be completed.
+ */
+export async function readFullFacts(
+  reader: ClusterReader,
+  cluster: string,
+  clock: Clock,
+  { policy, worthwhilePairs }: Pick<QuickReadOptions, 'policy' | 'worthwhilePairs'>,
+): Promise<ClusterFacts> {
+  const base = await readWithoutPods(reader, cluster, clock);
+  return withAllPods(reader, base, lookedAt(base, policy), worthwhilePairs);
+}
+
+/** Nodes before DaemonSets, and both before the pods: nothing then seems missing that is there. */
+async function readWithoutPods(
+  reader: ClusterReader,
+  cluster: string,
+  clock: Clock,
+): Promise<FactsWithoutPods> {
   const readAt = clock.now();
   const claims = optionalNodeClaims(reader);
   const nodes = await readNodes(reader);
   const daemonSets = await reader.listDaemonSets();
   const nodeClaims = await claims;
-  const base: Omit<ClusterFacts, 'pods'> = {
-    cluster,
-    readAt,
-    ...nodes,
-    daemonSets,
-    nodeClaims,
-    events: { ok: false, reason: 'not read' },
-  };
-  const partly = await readPartly(reader.quick, base, clock, options);
-  return partly ?? { ...base, pods: await reader.listDaemonSetPods() };
+  const events: ClusterFacts['events'] = { ok: false, reason: 'not read' };
+  return { cluster, readAt, ...nodes, daemonSets, nodeClaims, events };
 }
 
 /** Undefined when a full list is needed or costs no more. */
 async function readPartly(
   quick: QuickReads | undefined,
-  base: Omit<ClusterFacts, 'pods'>,
+  base: FactsWithoutPods,
+  looked: readonly DaemonSet[],
   clock: Clock,
   options: QuickReadOptions,
 ): Promise<ClusterFacts | undefined> {
   const { policy } = options;
-  const looked = base.daemonSets.filter(
-    (daemonSet) =>
-      daemonSet.metadata.deletionTimestamp === undefined &&
-      (policy.allDaemonSets || policy.requirementOf(daemonSet) !== undefined),
-  );
-  const pairs = looked.length * base.nodes.length;
-  if (quick === undefined || pairs < (options.worthwhilePairs ?? worthwhilePairs)) return undefined;
+  if (quick === undefined || !isWorthwhile(base, looked, options.worthwhilePairs)) return undefined;
   const covered = await coverageOf(quick, looked);
   if (covered === undefined) return undefined;
 
@@ -227,33 +244,4 @@ async function mayBeUpdated(
 
 function without(nodes: CoveredNodes, excluded: ReadonlySet<string>): CoveredNodes {
   return new Set([...nodes].filter((name) => !excluded.has(name)));
-}
-
-/** Pods of several reads, each once; the later read knows better. */
-class PodsOnce {
-  readonly #byUid = new Map<string, Pod>();
-
-  add(pods: readonly Pod[]): void {
-    for (const pod of pods) this.#byUid.set(pod.metadata.uid, pod);
-  }
-
-  /** All pods of a DaemonSet at once: those that are not among them are gone. */
-  replace(daemonSetUid: string, pods: readonly Pod[]): void {
-    for (const [uid, pod] of this.#byUid) {
-      if (daemonSetUidOf(pod) === daemonSetUid) this.#byUid.delete(uid);
-    }
-    this.add(pods);
-  }
-
-  get all(): Pod[] {
-    return [...this.#byUid.values()];
-  }
-}
-
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items];
-  const worker = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(streams, left.length) }, worker));
 }

@@ -16,10 +16,10 @@ import {
   type GapRecord,
 } from '../gap/model.ts';
 import { poolOf, zoneOf } from '../gap/node-kinds.ts';
-import { readQuickFacts } from '../gap/quick-facts.ts';
+import { readFullFacts, readQuickFacts } from '../gap/quick-facts.ts';
 import { GapRecordStore } from '../gap/record-store.ts';
 import { pairKey } from '../gap/records.ts';
-import { readClusterFacts, withEvents } from '../kubernetes/facts.ts';
+import { withEvents } from '../kubernetes/facts.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { ClusterReader, StateTable } from '../ports.ts';
 import {
@@ -115,7 +115,7 @@ export async function readCluster(
   };
   const read =
     extent === 'full' || needsFullRead(memory)
-      ? readClusterFacts(reader, cluster, ports.clock)
+      ? readFullFacts(reader, cluster, ports.clock, { policy })
       : readQuickFacts(reader, cluster, ports.clock, {
           policy,
           records: known,

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { detect } from '../../lib/gap/detect.ts';
 import type { ClusterFacts, DetectionPolicy } from '../../lib/gap/model.ts';
-import { readQuickFacts } from '../../lib/gap/quick-facts.ts';
+import { isReadInFull } from '../../lib/gap/pod-reads.ts';
+import { readFullFacts, readQuickFacts } from '../../lib/gap/quick-facts.ts';
 import { revisionOf } from '../../lib/gap/rollout.ts';
 import { readClusterFacts } from '../../lib/kubernetes/facts.ts';
 import type { DaemonSet, Node, Pod } from '../../lib/kubernetes/objects.ts';
@@ -162,8 +163,8 @@ describe('a quick read', () => {
     const world = healthyWorld();
     world.pods = world.pods.filter(({ spec }) => spec.nodeName === 'n0');
     const { asked, facts } = await readQuickly(world, { max: 4 });
-    expect(asked.at(-1)).toBe('all pods');
-    expect(facts.quick).toBeUndefined();
+    expect(asked.slice(3)).toEqual(names.map((name) => `pods of ${name}`));
+    expect(isReadInFull(facts)).toBe(true);
   });
 
   it('reads everything in full where little is gained, or the server shows no tables', async () => {
@@ -174,7 +175,15 @@ describe('a quick read', () => {
     const without = readerOf(healthyWorld());
     Object.assign(without.reader.quick ?? {}, { tabulateDaemonSetPods: async () => undefined });
     await readQuickFacts(without.reader, 'c', clock, { policy, worthwhilePairs: 0 });
-    expect(without.asked).toEqual(['nodes', 'daemonsets', 'all pods']);
+    expect(without.asked.slice(2)).toEqual(names.map((name) => `pods of ${name}`));
+  });
+
+  it('reads one list of everything where there are many DaemonSets', async () => {
+    const world = healthyWorld();
+    world.daemonSets = Array.from({ length: 21 }, (_, index) => daemonSet(`ds-${index}`));
+    const { asked, facts } = await readQuickly(world, { max: 0 });
+    expect(asked.at(-1)).toBe('all pods');
+    expect(isReadInFull(facts)).toBe(true);
   });
 
   it('reads a node in full that it is told to', async () => {
@@ -306,8 +315,11 @@ it('finds what a full read finds, word for word', async () => {
     fc.asyncProperty(worlds, async (world) => {
       const full = await readClusterFacts(readerOf(world).reader, 'c', clock);
       const { facts } = await readQuickly(world);
-      if (facts.quick !== undefined) quick += 1;
+      if (!isReadInFull(facts)) quick += 1;
       expect(sees(facts)).toEqual(sees(full));
+      const { reader } = readerOf(world);
+      const listed = await readFullFacts(reader, 'c', clock, { policy, worthwhilePairs: 0 });
+      expect(sees(listed)).toEqual(sees(full));
     }),
     { numRuns: 600, seed: 20_261_130 },
   );
