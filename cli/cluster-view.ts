@@ -196,7 +196,6 @@ export function connectTo(io: Io, options: SourceOptions): ReturnType<Io['connec
     ...(options.context === undefined ? {} : { context: options.context }),
     ...(options.kubeconfig === undefined ? {} : { kubeconfigPath: options.kubeconfig }),
     env: io.env,
-    clock: io.clock,
     userAgent: `nodegap/${packageVersion()}`,
   });
 }

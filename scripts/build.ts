@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { builtAssets, bundleAssets } from '../lib/report/html/assets.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -49,8 +49,24 @@ async function bundleProgram(): Promise<void> {
     banner: {
       js: "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);",
     },
+    plugins: [withoutSideEffects('@kubernetes/client-node')],
     logLevel: 'warning',
   });
+}
+
+/** Leaves out the modules of a package that nothing is imported from: the package does not say it. */
+function withoutSideEffects(name: string): Plugin {
+  return {
+    name: 'without-side-effects',
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /.*/ }, async ({ path, pluginData, ...asked }) => {
+        if (pluginData === name || !`${path} ${asked.importer}`.includes(name)) return undefined;
+        const { importer, kind, resolveDir } = asked;
+        const found = await resolve(path, { importer, kind, resolveDir, pluginData: name });
+        return found.path.includes(name) ? { ...found, sideEffects: false } : found;
+      });
+    },
+  };
 }
 
 /** What runs in the browser, for `scan -o html`: beside whatever loads it. */

@@ -15,12 +15,10 @@ import type { RequestOptions } from 'node:https';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
-import { type Clock, systemClock } from '../clock.ts';
 import { KubernetesError, messageOf, UsageError } from '../errors.ts';
-import type { ClusterReader, ClusterWriter } from '../ports.ts';
+import type { ClusterReader } from '../ports.ts';
 import { createReader } from './reader.ts';
 import { createTransport, type StreamingTransport, type TlsOptions } from './transport.ts';
-import { createWriter } from './writer.ts';
 
 export interface KubeconfigOptions {
   /** The current context when absent. */
@@ -28,7 +26,6 @@ export interface KubeconfigOptions {
   /** In place of KUBECONFIG and ~/.kube/config. */
   kubeconfigPath?: string;
   env?: NodeJS.ProcessEnv;
-  clock?: Clock;
   userAgent?: string;
 }
 
@@ -37,7 +34,6 @@ export interface KubeconfigConnection {
   name: string;
   transport: StreamingTransport;
   reader: ClusterReader;
-  writer: ClusterWriter;
 }
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount/token';
@@ -72,7 +68,6 @@ export async function connectFromKubeconfig(
     name: chosen.name,
     transport,
     reader: createReader(transport),
-    writer: createWriter(transport, options.clock ?? systemClock),
   };
 }
 

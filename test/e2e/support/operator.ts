@@ -12,6 +12,7 @@ import {
   connectFromKubeconfig,
   type KubeconfigConnection,
 } from '../../../lib/kubernetes/kubeconfig.ts';
+import { createWriter } from '../../../lib/kubernetes/writer.ts';
 import { systemPacing } from '../../../lib/pacing.ts';
 import type { AttemptInput, Notice } from '../../../lib/ports.ts';
 import { Slots } from '../../../lib/safety/slots.ts';
@@ -92,7 +93,10 @@ export class Operator {
       const shown = error === undefined ? fields : { ...fields, error: messageOf(error) };
       this.#lines.push(`${level} ${message} ${JSON.stringify(shown)}`);
     };
-    const client = { ...connection.reader, ...connection.writer };
+    const client = {
+      ...connection.reader,
+      ...createWriter(connection.transport, this.#clock),
+    };
     this.#embedded = new Embedded({
       clock: this.#clock,
       config,
