@@ -7,7 +7,7 @@ import { daemonSetUidOf } from './pod-target.ts';
 /** Below this many pairs one list of everything is cheapest. */
 const worthwhilePairs = 2_000;
 /** With more DaemonSets than this a list for each costs more than one list of everything. */
-const maxLists = 20;
+export const maxLists = 20;
 /** Reads at a time. */
 const streams = 2;
 

@@ -23,6 +23,7 @@ import {
   type FactsWithoutPods,
   isWorthwhile,
   lookedAt,
+  maxLists,
   PodsOnce,
   withAllPods,
 } from './pod-reads.ts';
@@ -30,6 +31,8 @@ import { daemonSetUidOf } from './pod-target.ts';
 import { revisionOf } from './rollout.ts';
 import { surveyOf } from './survey.ts';
 
+/** From this many doubtful pairs on, a DaemonSet is read as a whole. */
+const manyPairs = 5;
 /** With more nodes than this to be read in full, one full list costs less. */
 const maxNodesInFull = 200;
 
@@ -102,29 +105,33 @@ async function readPartly(
   const covered = await coverageOf(quick, looked);
   if (covered === undefined) return undefined;
 
-  const inFull = nodesInFull({ ...base, pods: [] }, covered, looked, clock.now(), options);
-  if (inFull.length > (options.maxNodesInFull ?? maxNodesInFull)) return undefined;
-  const names = new Set(inFull);
+  const doubts = doubtsOf({ ...base, pods: [] }, covered, looked, clock.now(), options);
+  if (doubts.nodes.length > (options.maxNodesInFull ?? maxNodesInFull)) return undefined;
+  if (doubts.daemonSets.length > maxLists) return undefined;
   const pods = new PodsOnce();
-  if (inFull.length > 0) {
+  const coverage = new Map(covered);
+  const readWhole = (daemonSets: readonly DaemonSet[]) =>
+    eachOf(daemonSets, async (daemonSet) => {
+      pods.replace(daemonSet.metadata.uid, await quick.listPodsOf(daemonSet));
+      coverage.set(daemonSet.metadata.uid, new Set());
+    });
+
+  await readWhole(doubts.daemonSets);
+  if (doubts.nodes.length > 0) {
     // In this order, since a pod may be scheduled in between: better seen twice than not at all.
     pods.add(await quick.listUnscheduledDaemonSetPods());
-    await eachOf(inFull, async (node) => pods.add(await quick.listDaemonSetPodsOnNode(node)));
+    await eachOf(doubts.nodes, async (node) => pods.add(await quick.listDaemonSetPodsOnNode(node)));
+    const names = new Set(doubts.nodes);
+    for (const [uid, nodes] of coverage) coverage.set(uid, without(nodes, names));
   }
-  const coverage = new Map(
-    [...covered].map(([uid, nodes]) => [uid, without(nodes, names)] as const),
-  );
   const facts: ClusterFacts = { ...base, pods: pods.all, quick: coverage };
 
   const { gaps } = detect(facts, policy, clock.now(), options.records);
-  const compared = await daemonSetsToCompare(quick, looked, gaps, facts.pods);
-  // Each is a list of its own: half of all is no less work than one list of everything.
-  if (compared.length > looked.length / 2) return undefined;
-  await eachOf(compared, async (daemonSet) => {
-    pods.replace(daemonSet.metadata.uid, await quick.listPodsOf(daemonSet));
-    coverage.set(daemonSet.metadata.uid, new Set());
-  });
-  return { ...facts, pods: pods.all, quick: coverage };
+  const rest = looked.filter((daemonSet) => !doubts.daemonSets.includes(daemonSet));
+  const compared = await daemonSetsToCompare(quick, rest, gaps, facts.pods);
+  if (doubts.daemonSets.length + compared.length > maxLists) return undefined;
+  await readWhole(compared);
+  return { ...facts, pods: pods.all };
 }
 
 /** The surely healthy pairs that tables show, or undefined when the server shows none. */
@@ -182,27 +189,46 @@ function isSurelyHealthy({ ready, status, readinessGates }: PodRow): boolean {
   );
 }
 
-/** Names of the nodes on which a pair is not surely healthy. */
-function nodesInFull(
+/** What has to be read in full. */
+interface Doubts {
+  /** Names of nodes. */
+  nodes: string[];
+  daemonSets: DaemonSet[];
+}
+
+/**
+ * The nodes on which a pair is not surely healthy, and the DaemonSets with many such pairs, which
+ * cost less to read as a whole than node by node, and are to be compared anyway.
+ */
+function doubtsOf(
   facts: ClusterFacts,
   covered: ReadonlyMap<string, CoveredNodes>,
   looked: readonly DaemonSet[],
   now: number,
   { policy, inFull }: QuickReadOptions,
-): string[] {
+): Doubts {
   const compiled = looked.map(compileDaemonSet);
-  return surveyOf(facts, policy, now, undefined).nodes.flatMap((view) => {
+  const nodes = new Set<string>();
+  const openOn = new Map<DaemonSet, string[]>(looked.map((daemonSet) => [daemonSet, []]));
+  for (const view of surveyOf(facts, policy, now, undefined).nodes) {
     const { name } = view.node.metadata;
-    if (view.leftOut !== undefined) return [];
-    const open = (): boolean =>
-      compiled.some(
-        (each) =>
-          !(covered.get(each.daemonSet.metadata.uid)?.has(name) ?? false) &&
-          intentOf(view.node, view.taints, each).kind === 'eligible',
-      );
-    const doubtful = view.health.kind !== 'ready' || (inFull?.(view.node) ?? false);
-    return doubtful || open() ? [name] : [];
-  });
+    if (view.leftOut !== undefined) continue;
+    if (view.health.kind !== 'ready' || inFull?.(view.node)) {
+      nodes.add(name);
+      continue;
+    }
+    for (const each of compiled) {
+      if (covered.get(each.daemonSet.metadata.uid)?.has(name)) continue;
+      if (intentOf(view.node, view.taints, each).kind !== 'eligible') continue;
+      openOn.get(each.daemonSet)?.push(name);
+    }
+  }
+  const daemonSets: DaemonSet[] = [];
+  for (const [daemonSet, open] of openOn) {
+    if (open.length >= manyPairs) daemonSets.push(daemonSet);
+    else for (const name of open) nodes.add(name);
+  }
+  return { nodes: [...nodes], daemonSets };
 }
 
 /**
