@@ -72,7 +72,9 @@ function alertsOf(cluster: string, verdicts: readonly GapVerdict[]): GapAlert[] 
   const groups = new Map<string, { code: string; message: string; gaps: Gap[] }>();
   for (const verdict of verdicts) {
     const { gap } = verdict;
-    if (verdict.kind === 'actionable' || verdict.passing || silent.has(verdict.code)) continue;
+    if (verdict.kind === 'actionable' || silent.has(verdict.code)) continue;
+    // What passes by itself is no news. An unclear blame may clear up, but a person can do it now.
+    if (verdict.passing && verdict.code !== 'blame-unclear') continue;
     if (!gap.pastGrace || !gap.confirmed || !gap.required) continue;
     const key = `${gap.daemonSet}#${verdict.code}`;
     const group = groups.get(key) ?? { code: verdict.code, message: verdict.message, gaps: [] };

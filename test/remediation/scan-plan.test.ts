@@ -109,6 +109,11 @@ describe('the alerts of a scan', () => {
     expect(alert?.notice.subject.length).toBeLessThanOrEqual(100);
   });
 
+  it('tell of a blame that stays unclear, which a person can clear up', () => {
+    expect(keys([not('blame-unclear', {}, true)])).toEqual(['kube-system/aws-node#blame-unclear']);
+    expect(keys([not('blame-unclear', { confirmed: false }, true)])).toEqual([]);
+  });
+
   const silent: [string, GapVerdict][] = [
     ['what passes by itself', not('young', {}, true)],
     ['what is not required', not('not-required')],
