@@ -15,7 +15,7 @@ const { values } = parseArgs({
     scans: { type: 'string', default: '10' },
     'watch-seconds': { type: 'string', default: '60' },
     attach: { type: 'string' },
-    cli: { type: 'string', default: join(import.meta.dirname, '..', 'cli', 'nodegap.ts') },
+    cli: { type: 'string', default: join(import.meta.dirname, '..', 'dist/cli/nodegap.js') },
     only: { type: 'string', default: allParts.join() },
     json: { type: 'string' },
   },

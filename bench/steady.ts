@@ -7,8 +7,8 @@ import { systemClock } from '../lib/clock.ts';
 import { defaultConfig } from '../lib/config/load.ts';
 import { detectionPolicyOf } from '../lib/config/required.ts';
 import { detect } from '../lib/gap/detect.ts';
-import { readQuickFacts } from '../lib/gap/quick-facts.ts';
-import { readClusterFacts, withEvents } from '../lib/kubernetes/facts.ts';
+import { readFullFacts, readQuickFacts } from '../lib/gap/quick-facts.ts';
+import { withEvents } from '../lib/kubernetes/facts.ts';
 import { createReader } from '../lib/kubernetes/reader.ts';
 import { createTransport } from '../lib/kubernetes/transport.ts';
 
@@ -48,7 +48,7 @@ for (let scan = 0; scan < Number(scans); scan += 1) {
   const read =
     extent === 'quick'
       ? await readQuickFacts(reader, 'bench', systemClock, { policy })
-      : await readClusterFacts(reader, 'bench', systemClock);
+      : await readFullFacts(reader, 'bench', systemClock, { policy });
   const facts = await withEvents(reader, read);
   const { gaps } = detect(facts, policy, systemClock.now());
   const { user, system } = process.cpuUsage(usage);

@@ -57,10 +57,12 @@ export interface ClusterView {
   located: LocatedConfig | undefined;
 }
 
-/** How much of a live cluster is read: everything, or what a scan of some DaemonSets needs. */
-export type ReadExtent =
-  | { kind: 'everything' }
-  | { kind: 'full' | 'quick'; allDaemonSets: boolean };
+/** How a live cluster is read (docs/reading.md), and which DaemonSets of it. */
+export interface ReadExtent {
+  kind: 'full' | 'quick';
+  /** Also those that are not required. */
+  allDaemonSets: boolean;
+}
 
 /** A dump of the last minutes is judged as of the present. */
 const freshMs = 5 * 60_000;
@@ -92,7 +94,7 @@ export function addViewOptions(command: Command): Command {
 export async function readClusterView(
   io: Io,
   options: ViewOptions,
-  extent: ReadExtent = { kind: 'everything' },
+  extent: ReadExtent,
 ): Promise<ClusterView> {
   if (options.now !== undefined && options.file === undefined) {
     throw new UsageError('--now is for dumps: a live cluster is judged as of the present', {
@@ -144,7 +146,6 @@ async function readFacts(
   located: LocatedConfig | undefined,
   extent: ReadExtent,
 ): Promise<ClusterFacts> {
-  if (extent.kind === 'everything') return readFactsWithEvents(reader, name, io.clock);
   const config = located?.config ?? defaultConfig(name, 'unknown');
   const policy = detectionPolicyOf(config, extent);
   const read = extent.kind === 'full' ? readFullFacts : readQuickFacts;

@@ -39,7 +39,7 @@ export function explainCommand({ io }: CommandContext): Command {
         .default('text'),
     )
     .action(async (nodeName: string, wanted: string | undefined, options: ExplainCliOptions) => {
-      const view = await readClusterView(io, options);
+      const view = await readClusterView(io, options, { kind: 'full', allDaemonSets: true });
       const { facts, config, now, cluster } = view;
       const node = findNode(facts, nodeName);
       const daemonSets = wanted === undefined ? facts.daemonSets : findDaemonSets(facts, wanted);
