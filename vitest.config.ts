@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/e2e/**', 'test/aws/**', 'node_modules/**'],
+    exclude: ['test/e2e/**', 'test/aws/**', 'test/browser/**', 'node_modules/**'],
     testTimeout: 30_000,
   },
 });
