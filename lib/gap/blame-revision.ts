@@ -24,7 +24,7 @@ const revisionCauses: readonly Cause[] = [
 ];
 
 /** Causes that a template seldom brings with it, so that only an update that is stalled says so. */
-const stallCauses: readonly Cause[] = ['sandbox', 'evicted'];
+const stallCauses: readonly Cause[] = ['sandbox', 'evicted', 'unknown'];
 
 /** How the update to a revision stands. */
 type Update =
@@ -65,7 +65,7 @@ export function undoOf({ daemonSet, revision }: BlamedGap, peers: Peers): string
 
 function updateTo(own: RevisionView, gap: BlamedGap, peers: Peers): Update {
   const [newest] = peers.revisions();
-  if (newest !== undefined && newest.name !== own.name) {
+  if (newest !== undefined && newest.name !== own.name && newest.lastPod > own.lastPod) {
     return { kind: 'superseded', by: newest };
   }
   // A pod of the earlier revision that is on its way out begins the gap, and has its own time for it.

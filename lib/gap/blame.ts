@@ -40,6 +40,8 @@ const witnessCauses: readonly Cause[] = ['image-pull', 'crash-loop', 'not-ready'
 /** Decides the blame of one gap by how the other nodes of its DaemonSet fare. */
 export function blameOf(gap: BlamedGap, peers: Peers): BlameVerdict {
   return (
+    // What is not understood is still the update's doing when that is stalled.
+    (gap.finding.cause === 'unknown' ? blameOnRevision(gap, peers) : undefined) ??
     blameByCause(gap) ??
     blameOnRevision(gap, peers) ??
     blameOnZone(gap, peers) ??
@@ -183,7 +185,12 @@ function blameNotReady(gap: BlamedGap, peers: Peers): BlameVerdict {
       },
     ]);
   }
-  return node(`node ${gap.node} itself is not Ready`, gap.finding.evidence);
+  return node(
+    gap.finding.evidence.some(({ field }) => field.startsWith('spec.taints'))
+      ? `a condition of node ${gap.node} itself keeps the pod out`
+      : `node ${gap.node} itself is not Ready`,
+    gap.finding.evidence,
+  );
 }
 
 /**

@@ -118,8 +118,7 @@ function testimonyOf(pair: OpenPair, policy: DetectionPolicy, now: number): Test
 }
 
 function testimonyOfAbsence(pair: OpenPair, now: number): Testimony {
-  const { blockedBy, daemonSet, events, newestPod, times } = pair;
-  const condition = blockedBy.filter(({ kind }) => kind === 'condition');
+  const { daemonSet, events, newestPod, times } = pair;
   const refused =
     events === undefined
       ? undefined
@@ -127,14 +126,19 @@ function testimonyOfAbsence(pair: OpenPair, now: number): Testimony {
         judgeReplaced(daemonSet, pair.node.metadata.name, events, now));
   return {
     told: [
-      ...(condition.length === 0 || pair.health.kind === 'not-ready'
-        ? []
-        : [blockedByCondition(pair.node, condition)]),
+      ...keptOutByCondition(pair),
       ...taintFindings(pair.node, pair.blockedBy),
       ...(refused === undefined ? [] : [refused]),
     ],
     eventsMissed: events === undefined && times.pastGrace,
   };
+}
+
+/** A node that is Ready and keeps pods out by the taint of another condition. */
+function keptOutByCondition({ node, health, blockedBy }: OpenPair): Finding[] {
+  const condition = blockedBy.filter(({ kind }) => kind === 'condition');
+  if (condition.length === 0 || health.kind === 'not-ready') return [];
+  return [blockedByCondition(node, condition)];
 }
 
 function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: number): Testimony {
@@ -149,9 +153,13 @@ function testimonyOfPod(pair: OpenPair, pod: Pod, policy: DetectionPolicy, now: 
       (taint) => keepsPodsOut(taint) && !isTolerated(tolerations, taint),
     );
     const verdict = judgeUnscheduled(pod, untolerated);
-    return verdict.kind === 'findings'
-      ? { told: verdict.findings.map((finding) => withRoom(finding, pod, pair.node)) }
-      : { told: [], fallback: verdict.finding, alongside: verdict.alongside };
+    if (verdict.kind !== 'findings') {
+      return { told: [], fallback: verdict.finding, alongside: verdict.alongside };
+    }
+    const findings = verdict.findings.map((finding) => withRoom(finding, pod, pair.node));
+    // A taint that mirrors a condition is the condition's doing, whether a pod waits or none is made.
+    const tainted = findings[0]?.cause === 'untolerated-taint';
+    return { told: [...(tainted ? keptOutByCondition(pair) : []), ...findings] };
   }
   return testimonyOfContainers(pair, pod, judgeContainers(pod, now, policy.podGraceMs), now);
 }

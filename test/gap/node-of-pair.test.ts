@@ -77,6 +77,28 @@ describe('the node of a pair', () => {
     const gap = gapOn({ nodes: [node('n1', { taints })] });
     expect(gap.cause).toBe('node-not-ready');
     expect(gap.message).toContain('node.kubernetes.io/network-unavailable:NoSchedule');
+    expect(gap.blameReason).toBe('a condition of node n1 itself keeps the pod out');
+  });
+
+  it('is node-not-ready also when a pod waits behind that condition', () => {
+    const taints = [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }];
+    const waits = pod('n1', {
+      age: hour,
+      bound: false,
+      status: {
+        phase: 'Pending',
+        conditions: [
+          condition('PodScheduled', 'False', hour, {
+            reason: 'Unschedulable',
+            message: '0/3 nodes are available: 1 node(s) had untolerated taint(s).',
+          }),
+        ],
+      },
+    });
+    expect(gapOn({ nodes: [node('n1', { taints })], pods: [waits] })).toMatchObject({
+      cause: 'node-not-ready',
+      otherCauses: ['untolerated-taint'],
+    });
   });
 
   it('P21 is missing on a cordoned node without a pod', () => {

@@ -205,12 +205,15 @@ describe('an update that fails', () => {
     ]);
   });
 
-  it('is stalled by whatever cause, once past the deadline', () => {
+  it.each([
+    ['CreatePodSandboxError', 'sandbox'],
+    ['ReasonOfTheFuture', 'unknown'],
+  ])('is stalled by whatever cause, once past the deadline (%s)', (reason, cause) => {
     const stuck = (age: number) => [
       pod('n1', {
         age,
         revision: 'rev-b',
-        status: unreadyStatus(age, [waiting('CreatePodSandboxError')]),
+        status: unreadyStatus(age, [waiting(reason)]),
       }),
       ...onOld,
     ];
@@ -221,7 +224,7 @@ describe('an update that fails', () => {
       );
     expect(judged(minute).blame).toBe('unclear');
     expect(judged(6 * minute)).toMatchObject({
-      cause: 'sandbox',
+      cause,
       blame: 'daemonset',
       blameReason: expect.stringContaining(undo),
     });
