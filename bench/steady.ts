@@ -8,7 +8,6 @@ import { defaultConfig } from '../lib/config/load.ts';
 import { detectionPolicyOf } from '../lib/config/required.ts';
 import { detect } from '../lib/gap/detect.ts';
 import { readFullFacts, readQuickFacts } from '../lib/gap/quick-facts.ts';
-import { withEvents } from '../lib/kubernetes/facts.ts';
 import { createReader } from '../lib/kubernetes/reader.ts';
 import { createTransport } from '../lib/kubernetes/transport.ts';
 
@@ -45,11 +44,10 @@ for (let scan = 0; scan < Number(scans); scan += 1) {
   const { requests, bytesReceived } = transport.stats;
   const started = performance.now();
   const usage = process.cpuUsage();
-  const read =
+  const facts =
     extent === 'quick'
       ? await readQuickFacts(reader, 'bench', systemClock, { policy })
       : await readFullFacts(reader, 'bench', systemClock, { policy });
-  const facts = await withEvents(reader, read);
   const { gaps } = detect(facts, policy, systemClock.now());
   const { user, system } = process.cpuUsage(usage);
   results.push({

@@ -10,7 +10,7 @@ import type { ClusterFacts } from '../lib/gap/model.ts';
 import { isReadInFull } from '../lib/gap/pod-reads.ts';
 import { readFullFacts, readQuickFacts } from '../lib/gap/quick-facts.ts';
 import { readDump } from '../lib/kubernetes/dump.ts';
-import { readFactsWithEvents, withEvents } from '../lib/kubernetes/facts.ts';
+import { readFactsWithEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
 import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
 import { parseDump } from './dump-text.ts';
@@ -149,7 +149,7 @@ async function readFacts(
   const config = located?.config ?? defaultConfig(name, 'unknown');
   const policy = detectionPolicyOf(config, extent);
   const read = extent.kind === 'full' ? readFullFacts : readQuickFacts;
-  return withEvents(reader, await read(reader, name, io.clock, { policy }));
+  return read(reader, name, io.clock, { policy });
 }
 
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;

@@ -129,6 +129,11 @@ async function keepRecords(ports: ScanPorts, reading: ClusterReading): Promise<v
     const { postponed } = kept;
     ports.log.warn('gap records left to the next scan', { cluster: facts.cluster, postponed });
   }
+  if (kept.unreadable.length > 0) {
+    const { unreadable } = kept;
+    ports.log.warn('gap records that cannot be read', { cluster: facts.cluster, unreadable });
+    ports.metrics.count('UnreadableRecords', unreadable.length, { cluster: facts.cluster });
+  }
   const inTrouble = new Set(kept.records.map(({ daemonSet }) => daemonSet));
   for (const { daemonSet } of reading.refutations) {
     if (inTrouble.has(daemonSet)) continue;
@@ -253,6 +258,7 @@ async function summarise(
   await new ScanStore(ports.table).save({
     ...result,
     at: reading.now,
+    readAt: facts.readAt,
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(fullReadAt === undefined ? {} : { fullReadAt }),
   });

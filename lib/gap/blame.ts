@@ -43,10 +43,17 @@ export function blameOf(gap: BlamedGap, peers: Peers): BlameVerdict {
     // What is not understood is still the update's doing when that is stalled.
     (gap.finding.cause === 'unknown' ? blameOnRevision(gap, peers) : undefined) ??
     blameByCause(gap) ??
+    withoutPeers(gap, peers) ??
     blameOnRevision(gap, peers) ??
     blameOnZone(gap, peers) ??
     blameByPeers(gap, peers)
   );
+}
+
+/** Of a DaemonSet that a quick read did not read in full, only what a node says of itself counts. */
+function withoutPeers({ finding }: BlamedGap, peers: Peers): BlameVerdict | undefined {
+  if (peers.uncompared === 0 || finding.cause === 'node-not-ready') return undefined;
+  return unclear('its pods on other nodes were not read', finding.evidence);
 }
 
 /** Causes whose blame does not depend on any other node: it rests on what the cause rests on. */

@@ -25,6 +25,8 @@ export class Peers {
   /** Those of them whose pod has stayed Ready. */
   healthy = 0;
   notReadyNodes = 0;
+  /** Nodes that are well, and of whose pods no more is known: nothing can be compared with them. */
+  uncompared = 0;
   readonly #latestPod = new Latest();
   readonly #latestReadyPod = new Latest();
   /** Ready since later than this is too short to prove anything. */
@@ -78,8 +80,7 @@ export class Peers {
   /** A node that a quick read found surely healthy; nothing of its pod is known. */
   addCovered(node: Node): void {
     this.judged += 1;
-    this.covered += 1;
-    this.healthy += 1;
+    this.uncompared += 1;
     this.#addToZone(node, 0);
   }
 

@@ -12,7 +12,7 @@
  * and label and belongs to something else.
  */
 import type { Clock } from '../clock.ts';
-import { optionalNodeClaims, readNodes } from '../kubernetes/facts.ts';
+import { optionalNodeClaims, readNodes, withEvents } from '../kubernetes/facts.ts';
 import type { DaemonSet, Node, Pod } from '../kubernetes/objects.ts';
 import type { ClusterReader, PodRow, QuickReads } from '../ports.ts';
 import { detect } from './detect.ts';
@@ -46,9 +46,12 @@ export interface QuickReadOptions {
   maxNodesInFull?: number;
 }
 
+/** The caller judges within this time of the read. */
+const judgedWithinMs = 60_000;
+
 /**
- * Reads a cluster as quickly as it may be read without missing anything that a table can show. The
- * facts are those of a full read when nothing would be gained. Events are not read.
+ * Reads a cluster as quickly as it may be read without missing anything that a table can show, and
+ * the events of what is not well. The facts are those of a full read when nothing would be gained.
  * @throws KubernetesError when a list could not be completed.
  */
 export async function readQuickFacts(
@@ -59,12 +62,29 @@ export async function readQuickFacts(
 ): Promise<ClusterFacts> {
   const base = await readWithoutPods(reader, cluster, clock);
   const looked = lookedAt(base, options.policy);
-  const partly = await readPartly(reader.quick, base, looked, clock, options);
-  return partly ?? withAllPods(reader, base, looked, options.worthwhilePairs);
+  const once = withEventsOnce(reader);
+  const partly = await readPartly(once, base, looked, clock, options);
+  return withEvents(
+    once,
+    partly ?? (await withAllPods(once, base, looked, options.worthwhilePairs)),
+  );
+}
+
+/** Reads the events of each object once, however often they are asked for. */
+function withEventsOnce(reader: ClusterReader): ClusterReader {
+  const known = new Map<string, ReturnType<ClusterReader['listEventsOf']>>();
+  return {
+    ...reader,
+    listEventsOf(uid) {
+      const events = known.get(uid) ?? reader.listEventsOf(uid);
+      known.set(uid, events);
+      return events;
+    },
+  };
 }
 
 /**
- * All pods of the DaemonSets that the policy looks at, in full. Events are not read.
+ * All pods of the DaemonSets that the policy looks at, in full, and the events of what is not well.
  * @throws KubernetesError when a list could not be completed.
  */
 export async function readFullFacts(
@@ -74,7 +94,8 @@ export async function readFullFacts(
   { policy, worthwhilePairs }: Pick<QuickReadOptions, 'policy' | 'worthwhilePairs'>,
 ): Promise<ClusterFacts> {
   const base = await readWithoutPods(reader, cluster, clock);
-  return withAllPods(reader, base, lookedAt(base, policy), worthwhilePairs);
+  const facts = await withAllPods(reader, base, lookedAt(base, policy), worthwhilePairs);
+  return withEvents(reader, facts);
 }
 
 /** Nodes before DaemonSets, and both before the pods: nothing then seems missing that is there. */
@@ -94,13 +115,14 @@ async function readWithoutPods(
 
 /** Undefined when a full list is needed or costs no more. */
 async function readPartly(
-  quick: QuickReads | undefined,
+  reader: ClusterReader,
   base: FactsWithoutPods,
   looked: readonly DaemonSet[],
   clock: Clock,
   options: QuickReadOptions,
 ): Promise<ClusterFacts | undefined> {
   const { policy } = options;
+  const { quick } = reader;
   if (quick === undefined || !isWorthwhile(base, looked, options.worthwhilePairs)) return undefined;
   const covered = await coverageOf(quick, looked);
   if (covered === undefined) return undefined;
@@ -124,9 +146,13 @@ async function readPartly(
     const names = new Set(doubts.nodes);
     for (const [uid, nodes] of coverage) coverage.set(uid, without(nodes, names));
   }
-  const facts: ClusterFacts = { ...base, pods: pods.all, quick: coverage };
+  const facts = await withEvents(reader, { ...base, pods: pods.all, quick: coverage });
 
-  const { gaps } = detect(facts, policy, clock.now(), options.records);
+  // Events and time can turn what needs no comparison into what does.
+  const now = clock.now();
+  const gaps = [now, now + judgedWithinMs].flatMap(
+    (moment) => detect(facts, policy, moment, options.records).gaps,
+  );
   const rest = looked.filter((daemonSet) => !doubts.daemonSets.includes(daemonSet));
   const compared = await daemonSetsToCompare(quick, rest, gaps, facts.pods);
   if (doubts.daemonSets.length + compared.length > maxLists) return undefined;

@@ -66,10 +66,18 @@ export async function withEvents(
 
 /**
  * The objects whose events can tell a cause: pods of DaemonSets that are not Ready, and DaemonSets
- * that want more pods than they have (their FailedCreate says why).
+ * that want more pods than they have (their FailedCreate says why). Pods on a node that is not Ready
+ * are left out: that is their cause, and when a zone fails they would be too many for all others.
  */
 export function eventSubjects(facts: ClusterFacts): string[] {
-  const pods = facts.pods.filter((pod) => isDaemonSetPod(pod) && !isReady(pod));
+  const down = new Set(
+    facts.nodes
+      .filter(({ status }) => conditionOf(status.conditions, 'Ready')?.status !== 'True')
+      .map(({ metadata }) => metadata.name),
+  );
+  const pods = facts.pods.filter(
+    (pod) => isDaemonSetPod(pod) && !isReady(pod) && !down.has(pod.spec.nodeName ?? ''),
+  );
   const short = facts.daemonSets.filter(
     ({ status }) => (status.desiredNumberScheduled ?? 0) > (status.currentNumberScheduled ?? 0),
   );

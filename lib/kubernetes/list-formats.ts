@@ -98,15 +98,17 @@ function openEnvelope(
   readItem: (reader: PbfReader, end: number) => unknown,
 ): Page {
   const envelope = new PbfReader(body.subarray(magic.length));
-  let raw: Uint8Array = new Uint8Array();
+  let raw: Uint8Array | undefined;
   for (let field = envelope.nextField(); field !== 0; field = envelope.nextField()) {
     if (field === 2) raw = envelope.readBytes();
   }
   if (envelope.pos !== envelope.length) throw cutShort(path);
+  if (raw === undefined) throw noList(path);
   const reader = new PbfReader(raw);
-  const head = reader.nextField() === 1 ? embedded(reader, listMeta) : {};
+  // Also a list of nothing has it; without it nobody knows whether the list goes on.
+  if (reader.nextField() !== 1) throw noList(path);
   return {
-    ...headOf(head),
+    ...headOf(embedded(reader, listMeta)),
     items: () => orCutShort(path, () => readItems(path, reader, readItem)),
   };
 }

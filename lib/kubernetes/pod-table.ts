@@ -33,11 +33,13 @@ export const podTableFormat: ListFormat = {
     const table = parseJson(path, answer.body) as {
       kind?: unknown;
       metadata?: ListHead;
-      columnDefinitions?: { name?: unknown }[] | null;
-      rows?: { cells?: unknown[] }[] | null;
+      columnDefinitions?: ({ name?: unknown } | null)[] | null;
+      rows?: ({ cells?: unknown[] | null } | null)[] | null;
     } | null;
     if (table?.kind !== 'Table') throw new NoTableError(path);
-    const names = (table.columnDefinitions ?? []).map(({ name }) => name);
+    const { columnDefinitions, rows } = table;
+    if (!isList(columnDefinitions) || !isList(rows)) throw new NoTableError(path);
+    const names = (columnDefinitions ?? []).map((column) => column?.name);
     const at = (column: string): number => {
       const index = names.indexOf(column);
       if (index < 0) throw new NoTableError(path);
@@ -50,11 +52,11 @@ export const podTableFormat: ListFormat = {
       node: at(columns.node),
       readinessGates: at(columns.readinessGates),
     };
-    const rows = table.rows ?? [];
     return {
       ...headOf(table.metadata),
       items: () =>
-        rows.map(({ cells = [] }): PodRow => {
+        (rows ?? []).map((row): PodRow => {
+          const cells = row?.cells ?? [];
           const node = cells[index.node];
           return {
             name: String(cells[index.name]),
@@ -67,3 +69,8 @@ export const podTableFormat: ListFormat = {
     };
   },
 };
+
+/** Go writes an empty list as null. */
+function isList(value: unknown): boolean {
+  return value === undefined || value === null || Array.isArray(value);
+}

@@ -1,3 +1,4 @@
+import { KubernetesError } from '../errors.ts';
 import type { PodRow, QuickReads } from '../ports.ts';
 import { compactPods } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
@@ -36,7 +37,7 @@ export function createQuickReads(transport: Transport, options: ListOptions): Qu
           { ...options, format: podTableFormat, limit: rowsPerPage },
         );
       } catch (error) {
-        if (error instanceof NoTableError) return undefined;
+        if (error instanceof NoTableError || isRefusedFormat(error)) return undefined;
         throw error;
       }
     },
@@ -60,6 +61,11 @@ export function createQuickReads(transport: Transport, options: ListOptions): Qu
       return page.token !== undefined || page.items().length > 0;
     },
   };
+}
+
+/** 406 Not Acceptable, 415 Unsupported Media Type. */
+function isRefusedFormat(error: unknown): boolean {
+  return error instanceof KubernetesError && (error.status === 406 || error.status === 415);
 }
 
 function podsIn(namespace: string): string {

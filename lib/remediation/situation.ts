@@ -19,7 +19,6 @@ import { poolOf, zoneOf } from '../gap/node-kinds.ts';
 import { readFullFacts, readQuickFacts } from '../gap/quick-facts.ts';
 import { GapRecordStore } from '../gap/record-store.ts';
 import { pairKey } from '../gap/records.ts';
-import { withEvents } from '../kubernetes/facts.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { ClusterReader, StateTable } from '../ports.ts';
 import {
@@ -121,7 +120,7 @@ export async function readCluster(
           records: known,
           inFull: readsInFull(memory),
         });
-  const facts = await withEvents(reader, await read);
+  const facts = await read;
   const now = ports.clock.now();
   refuseOlder(facts, lastScan, now);
   const detected = detect(facts, policy, now, known);

@@ -1,4 +1,4 @@
-import type { StateTable } from '../ports.ts';
+import type { Condition, StateTable } from '../ports.ts';
 import { optionalNumber, optionalText } from './item-fields.ts';
 import { clusterPk } from './keys.ts';
 
@@ -23,6 +23,9 @@ export interface LastScan {
   fullReadAt?: number;
 }
 
+/** No read takes as long: who is so far ahead had a wrong clock. */
+const clockAheadMs = 5 * 60_000;
+
 /** Keeps the numbers of the last scan of each cluster, so that a silent detector shows. */
 export class ScanStore {
   readonly #table: StateTable;
@@ -31,8 +34,22 @@ export class ScanStore {
     this.#table = table;
   }
 
-  async save(summary: ScanSummary & LastScan): Promise<void> {
-    await this.#table.transact([{ kind: 'put', item: { ...keyOf(summary.cluster), ...summary } }]);
+  /** An older read that is judged later changes nothing. `readAt` is epoch ms. */
+  async save(summary: ScanSummary & LastScan & { readAt: number }): Promise<void> {
+    const { cluster, readAt } = summary;
+    const condition: Condition = {
+      kind: 'any',
+      of: [
+        { kind: 'attribute-absent', attribute: 'readAt' },
+        { kind: 'less-than', attribute: 'readAt', value: readAt },
+      ],
+    };
+    const item = { ...keyOf(cluster), ...summary };
+    const saved = await this.#table.transact([{ kind: 'put', item, condition }]);
+    if (saved.kind !== 'condition-failed' || saved.item === undefined) return;
+    // A clock that was ahead and is right again must not be waited for.
+    const before = optionalNumber(saved.item, 'readAt') ?? readAt;
+    if (before - readAt > clockAheadMs) await this.#table.transact([{ kind: 'put', item }]);
   }
 
   async load(cluster: string): Promise<LastScan | undefined> {

@@ -5,14 +5,15 @@ import type { ClusterFacts, DetectionPolicy } from '../../lib/gap/model.ts';
 import { isReadInFull } from '../../lib/gap/pod-reads.ts';
 import { readFullFacts, readQuickFacts } from '../../lib/gap/quick-facts.ts';
 import { revisionOf } from '../../lib/gap/rollout.ts';
-import { readClusterFacts } from '../../lib/kubernetes/facts.ts';
-import type { DaemonSet, Node, Pod } from '../../lib/kubernetes/objects.ts';
+import { readFactsWithEvents } from '../../lib/kubernetes/facts.ts';
+import type { DaemonSet, KubernetesEvent, Node, Pod } from '../../lib/kubernetes/objects.ts';
 import type { ClusterReader } from '../../lib/ports.ts';
 import {
   condition,
   container,
   daemonSet,
   day,
+  event,
   hour,
   minute,
   node,
@@ -29,6 +30,7 @@ interface World {
   nodes: Node[];
   daemonSets: DaemonSet[];
   pods: Pod[];
+  events?: KubernetesEvent[];
 }
 
 /** A reader of a cluster that does not change, and what was asked of it. */
@@ -47,6 +49,8 @@ function readerOf(world: World) {
     listDaemonSets: () => ask('daemonsets', world.daemonSets),
     listDaemonSetPods: () => ask('all pods', world.pods),
     listNodeClaims: () => Promise.resolve(undefined),
+    listEventsOf: (uid: string) =>
+      Promise.resolve((world.events ?? []).filter((each) => each.involvedObject.uid === uid)),
     quick: {
       tabulateDaemonSetPods: (namespace: string) =>
         ask(
@@ -147,6 +151,44 @@ describe('a quick read', () => {
     );
     const { asked } = await readQuickly(world);
     expect(asked.slice(3)).toEqual(['unscheduled pods', 'pods on n5', 'revisions of csi-node']);
+  });
+
+  it('compares when an event of that young pod tells a cause', async () => {
+    const world = healthyWorld();
+    world.pods.pop();
+    const status = unreadyStatus(minute, [waiting('ContainerCreating')]);
+    const young = podOf('csi-node', 'n5', { age: minute, status });
+    world.pods.push(young);
+    world.events = [event(young, 'Pod', 'FailedMount', 'timed out', minute)];
+    const { asked, facts } = await readQuickly(world);
+    expect(asked.at(-1)).toBe('pods of csi-node');
+    const full = await readFactsWithEvents(readerOf(world).reader, 'c', clock);
+    expect(sees(facts)).toEqual(sees(full));
+    expect(sees(facts).gaps[0]?.cause).toBe('volume');
+  });
+
+  it('compares when the grace of that young pod is about to end', async () => {
+    const world = healthyWorld();
+    world.pods.pop();
+    const age = policy.podGraceMs - 30_000;
+    const status = unreadyStatus(age, [waiting('ContainerCreating')]);
+    world.pods.push(podOf('csi-node', 'n5', { age, status }));
+    const { asked } = await readQuickly(world);
+    expect(asked.at(-1)).toBe('pods of csi-node');
+  });
+
+  it('blames nobody where it could not compare', async () => {
+    const world = healthyWorld();
+    const { facts } = await readQuickly(world);
+    const crash = podOf('cni', 'n2', {
+      status: unreadyStatus(hour, [waiting('CrashLoopBackOff')]),
+    });
+    const covered = new Map(facts.quick);
+    const of = 'uid-ds-cni';
+    covered.set(of, new Set([...(covered.get(of) ?? [])].filter((name) => name !== 'n2')));
+    const [gap] = sees({ ...facts, pods: [crash], quick: covered }).gaps;
+    expect(gap).toMatchObject({ cause: 'crash-loop', blame: 'unclear' });
+    expect(gap?.blameReason).toContain('were not read');
   });
 
   it('compares when that young pod may be part of an update', async () => {
@@ -298,7 +340,7 @@ const worlds = fc
   })
   .map((drawn): World => {
     number = 0;
-    return {
+    const world: World = {
       nodes: drawn.map(({ of }, index) => node(`n${index}`, of)),
       daemonSets: names.map((name) => daemonSet(name)),
       pods: drawn.flatMap(({ pods }, index) =>
@@ -307,13 +349,20 @@ const worlds = fc
         ),
       ),
     };
+    // Half of the pods that are being made have an event that says what holds them up.
+    world.events = world.pods.flatMap((each, index) =>
+      index % 2 === 0 && each.status.phase === 'Pending'
+        ? [event(each, 'Pod', 'FailedMount', 'timed out', minute)]
+        : [],
+    );
+    return world;
   });
 
 it('finds what a full read finds, word for word', async () => {
   let quick = 0;
   await fc.assert(
     fc.asyncProperty(worlds, async (world) => {
-      const full = await readClusterFacts(readerOf(world).reader, 'c', clock);
+      const full = await readFactsWithEvents(readerOf(world).reader, 'c', clock);
       const { facts } = await readQuickly(world);
       if (!isReadInFull(facts)) quick += 1;
       expect(sees(facts)).toEqual(sees(full));

@@ -176,4 +176,20 @@ describe('eventSubjects', () => {
     };
     expect(eventSubjects(facts)).toEqual(['ds']);
   });
+
+  it('leaves out pods on nodes that are not Ready, whose cause that is', () => {
+    const down = node('down');
+    const up = { ...node('up'), status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+    const on = (nodeName: string) => ({ ...pod(`on-${nodeName}`, 'False'), spec: { nodeName } });
+    const facts = {
+      cluster: 'c',
+      readAt: 0,
+      nodes: [down, up],
+      daemonSets: [],
+      pods: [on('down'), on('up'), on('gone')],
+      events: { ok: true as const, items: [] },
+      nodeClaims: { ok: true as const, items: [] },
+    };
+    expect(eventSubjects(facts)).toEqual(['on-up', 'on-gone']);
+  });
 });

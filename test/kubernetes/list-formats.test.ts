@@ -58,6 +58,14 @@ describe.each(kinds)('$name as protobuf', ({ name, formatOf, project }) => {
     }
   });
 
+  it('are refused when they come without a list', () => {
+    // The envelope alone, and one around a message that does not begin with the list's metadata.
+    for (const rest of [[], [0x12, 0x00], [0x12, 0x02, 0x12, 0x00]]) {
+      const bare = Buffer.concat([Buffer.from('k8s\0'), Buffer.from(rest)]);
+      expect(() => format.open('p', answer(bare, protobufType))).toThrow(/is not a list/);
+    }
+  });
+
   it('are refused when it is not protobuf that was sent', () => {
     const html = Buffer.from('<html>');
     expect(() => format.open('p', answer(html, protobufType))).toThrow(/is not a list/);
@@ -101,13 +109,18 @@ describe('a table of pods', () => {
     expect(open(reversed).items()).toEqual(open(table).items());
   });
 
-  it('may be empty', () => {
+  it('may be empty, or have holes that say nothing', () => {
     expect(open({ ...table, rows: null }).items()).toEqual([]);
+    const holes = [null, { cells: null }, {}];
+    for (const row of open({ ...table, rows: holes }).items() as PodRow[]) {
+      expect(row.node).toBeUndefined();
+    }
   });
 
   it.each([
     ['a list of pods', { kind: 'PodList', items: [] }],
     ['no object', null],
+    ['a table with rows that are none', { ...table, rows: 'many' }],
     ['a table without the column that names the node', { ...table, columnDefinitions: [] }],
   ])('is none when the answer is %s', (_what, body) => {
     expect(() => open(body as object)).toThrow(NoTableError);
