@@ -9,10 +9,14 @@
  * Gotcha: with a whole cluster in trouble every record changes at every scan, if only by its
  * `lastSeen`. Such a change is written now and then only, and a scan writes no more than it can in
  * a few seconds (DynamoDB takes 1,000 write units a second in a partition, and two for each item of
- * a transaction). What is left out is what the next scan finds still to do.
+ * a transaction). What is left out is what the next scan finds still to do. New records and old ones
+ * share the writes, and what was written longest ago comes first, so that neither waits for ever.
+ *
+ * Gotcha: an item that is no gap record must not blind the detector to the whole cluster. It counts
+ * as none, so its gap is seen as if for the first time, and the scan that keeps records replaces it.
  */
 import type { Item, ItemKey, StateTable, Write } from '../ports.ts';
-import { numberOf, optionalNumber, stored, textOf } from '../safety/item-fields.ts';
+import { numberOf, stored } from '../safety/item-fields.ts';
 import { newestScanKey } from '../safety/keys.ts';
 import { MAX_TRANSACTION_WRITES } from '../safety/table-writes.ts';
 import type { GapRecord } from './model.ts';
@@ -24,12 +28,18 @@ const REFRESH_MS = 10 * 60_000;
 /** Records that one scan writes at most. */
 const MAX_WRITES = 2000;
 
+/** Of these, as many as there are new records for before any other is written. */
+const FIRST_FOR_NEW = MAX_WRITES / 2;
+
 /** Tries against other scans for the turn. Each lost try means that another one won. */
 const MAX_TRIES = 10;
 
 export type KeepOutcome =
-  /** `records`: all that there are now. `postponed`: how many are left to the next scan. */
-  | { kind: 'kept'; records: GapRecord[]; postponed: number }
+  /**
+   * `records`: all that there are now. `postponed`: how many are left to the next scan.
+   * `unreadable`: sort keys of items that were no gap records, and are written anew or deleted.
+   */
+  | { kind: 'kept'; records: GapRecord[]; postponed: number; unreadable: string[] }
   /** A younger scan has kept its records already. */
   | { kind: 'overtaken' };
 
@@ -52,9 +62,19 @@ export class GapRecordStore {
     this.#table = table;
   }
 
-  /** All records of a cluster. */
+  /** All records of a cluster that can be read. */
   async load(cluster: string): Promise<GapRecord[]> {
-    return (await this.#table.query(partitionOf(cluster), '')).map(recordFrom);
+    return (await this.#read(cluster)).records;
+  }
+
+  async #read(cluster: string): Promise<{ records: GapRecord[]; unreadable: string[] }> {
+    const read = { records: [] as GapRecord[], unreadable: [] as string[] };
+    for (const item of await this.#table.query(partitionOf(cluster), '')) {
+      const record = recordFrom(item);
+      if (record === undefined) read.unreadable.push(item.sk);
+      else read.records.push(record);
+    }
+    return read;
   }
 
   /**
@@ -63,11 +83,11 @@ export class GapRecordStore {
    */
   async keep(cluster: string, scan: KeepingScan): Promise<KeepOutcome> {
     if (scan.known.length === 0 && scan.next([]).length === 0) {
-      return { kind: 'kept', records: [], postponed: 0 };
+      return { kind: 'kept', records: [], postponed: 0, unreadable: [] };
     }
     if (!(await this.#takeTurn(cluster, scan.at))) return { kind: 'overtaken' };
-    const before = await this.load(cluster);
-    const records = scan.next(before).map(plain);
+    const before = await this.#read(cluster);
+    const records = scan.next(before.records).map(plain);
     const all = writesFor(cluster, before, records, scan.exactSightings);
     const writes = all.slice(0, MAX_WRITES);
     const turn: Write = {
@@ -80,7 +100,8 @@ export class GapRecordStore {
       const batch = [turn, ...writes.slice(start, start + room)];
       if ((await this.#table.transact(batch)).kind !== 'committed') return { kind: 'overtaken' };
     }
-    return { kind: 'kept', records, postponed: all.length - writes.length };
+    const { unreadable } = before;
+    return { kind: 'kept', records, postponed: all.length - writes.length, unreadable };
   }
 
   /** Whether this scan is the newest: from now on no older one writes. */
@@ -108,30 +129,57 @@ export class GapRecordStore {
   }
 }
 
-/** What has to be written, the most urgent first: changes, new records, and last mere refreshing. */
+/**
+ * What has to be written, the most urgent first: new records up to their share, then what changed or
+ * went (known longest first), then the rest of the new ones, and last mere refreshing.
+ */
 function writesFor(
   cluster: string,
-  before: readonly GapRecord[],
+  before: { records: readonly GapRecord[]; unreadable: readonly string[] },
   after: readonly GapRecord[],
   exactSightings: number,
 ): Write[] {
-  const stale = new Map(before.map((record) => [sortKeyOf(record), record]));
-  const changes: Write[] = [];
+  const stale = new Map(before.records.map((record) => [sortKeyOf(record), record]));
+  const unreadable = new Set(before.unreadable);
+  const changes: { writtenAt: number; write: Write }[] = [];
   const begun: Write[] = [];
   const refreshed: Write[] = [];
   for (const record of after) {
     const sk = sortKeyOf(record);
     const old = stale.get(sk);
     stale.delete(sk);
+    unreadable.delete(sk);
     const put: Write = { kind: 'put', item: itemOf(cluster, record) };
     if (old === undefined) begun.push(put);
-    else if (hasChanged(old, record, exactSightings)) changes.push(put);
-    else if (record.lastSeen - old.lastSeen >= REFRESH_MS) refreshed.push(put);
+    else if (hasChanged(old, record, exactSightings)) {
+      changes.push({ writtenAt: writtenAt(old), write: put });
+    } else if (record.lastSeen - old.lastSeen >= REFRESH_MS) refreshed.push(put);
   }
-  const gone = [...stale.values()].map(
-    (record): Write => ({ kind: 'delete', key: keyOf(cluster, record) }),
-  );
-  return [...changes, ...gone, ...begun, ...refreshed];
+  for (const [sk, old] of stale) {
+    changes.push({ writtenAt: writtenAt(old), write: deletion(cluster, sk) });
+  }
+  for (const sk of unreadable) {
+    changes.push({ writtenAt: Number.NEGATIVE_INFINITY, write: deletion(cluster, sk) });
+  }
+  return [
+    ...begun.slice(0, FIRST_FOR_NEW),
+    ...changes.sort(byWrittenAt).map(({ write }) => write),
+    ...begun.slice(FIRST_FOR_NEW),
+    ...refreshed,
+  ];
+}
+
+/** About when a record was written last, epoch ms: at the newest time that it knows. */
+function writtenAt({ lastSeen, healthySince = lastSeen }: GapRecord): number {
+  return Math.max(lastSeen, healthySince);
+}
+
+function byWrittenAt(a: { writtenAt: number }, b: { writtenAt: number }): number {
+  return a.writtenAt === b.writtenAt ? 0 : a.writtenAt < b.writtenAt ? -1 : 1;
+}
+
+function deletion(cluster: string, sk: string): Write {
+  return { kind: 'delete', key: { pk: partitionOf(cluster), sk } };
 }
 
 /** Whether more changed than how often and until when it was seen. */
@@ -149,7 +197,7 @@ function partitionOf(cluster: string): string {
   return `gaps#${cluster}`;
 }
 
-function sortKeyOf(record: GapRecord): string {
+function sortKeyOf(record: Pick<GapRecord, 'nodeUid' | 'daemonSet'>): string {
   return `${record.nodeUid}#${record.daemonSet}`;
 }
 
@@ -175,15 +223,21 @@ function itemOf(cluster: string, record: GapRecord): Item {
   return { ...keyOf(cluster, record), ...stored({ ...record }) };
 }
 
-function recordFrom(item: Item): GapRecord {
-  const healthySince = optionalNumber(item, 'healthySince');
-  return {
-    nodeUid: textOf(item, 'nodeUid'),
-    daemonSet: textOf(item, 'daemonSet'),
-    firstSeen: numberOf(item, 'firstSeen'),
-    lastSeen: numberOf(item, 'lastSeen'),
-    sightings: numberOf(item, 'sightings'),
-    flaps: numberOf(item, 'flaps'),
-    ...(healthySince === undefined ? {} : { healthySince }),
-  };
+/** The record of an item, or undefined when it holds none, or one that belongs under another key. */
+function recordFrom(item: Item): GapRecord | undefined {
+  const { nodeUid, daemonSet, firstSeen, lastSeen, sightings, flaps, healthySince } = item;
+  if (
+    typeof nodeUid !== 'string' ||
+    typeof daemonSet !== 'string' ||
+    typeof firstSeen !== 'number' ||
+    typeof lastSeen !== 'number' ||
+    typeof sightings !== 'number' ||
+    typeof flaps !== 'number' ||
+    (healthySince !== undefined && typeof healthySince !== 'number')
+  ) {
+    return undefined;
+  }
+  const known = { nodeUid, daemonSet, firstSeen, lastSeen, sightings, flaps };
+  if (sortKeyOf(known) !== item.sk) return undefined;
+  return healthySince === undefined ? known : { ...known, healthySince };
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Detection, GapRecord } from '../../lib/gap/model.ts';
+import type { Detection, Gap, GapRecord } from '../../lib/gap/model.ts';
 import { GapRecordStore, type KeepOutcome } from '../../lib/gap/record-store.ts';
 import { nextRecords } from '../../lib/gap/records.ts';
-import type { Write } from '../../lib/ports.ts';
+import type { Item, Write } from '../../lib/ports.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
 import { crashing, detected, minute, node, now, pod, second } from './build.ts';
 
@@ -62,7 +62,12 @@ describe('GapRecordStore', () => {
       record('uid-1', { daemonSet: 'logging/agent', healthySince: 9 }),
       record('uid-2', { flaps: 2 }),
     ];
-    await expect(keep(10, records)).resolves.toEqual({ kind: 'kept', records, postponed: 0 });
+    await expect(keep(10, records)).resolves.toEqual({
+      kind: 'kept',
+      records,
+      postponed: 0,
+      unreadable: [],
+    });
     await keep(10, [record('uid-9')], 'other');
     await expect(store.load('prod')).resolves.toEqual(records);
     await expect(store.load('other')).resolves.toEqual([record('uid-9')]);
@@ -83,17 +88,40 @@ describe('GapRecordStore', () => {
   });
 
   it('touches nothing while there is nothing', async () => {
-    await expect(keep(10, [])).resolves.toEqual({ kind: 'kept', records: [], postponed: 0 });
+    await expect(keep(10, [])).resolves.toEqual({
+      kind: 'kept',
+      records: [],
+      postponed: 0,
+      unreadable: [],
+    });
     await expect(table.query('cluster#prod', '')).resolves.toEqual([]);
   });
 
-  it('refuses an item of another shape instead of guessing', async () => {
-    await table.transact([
-      { kind: 'put', item: { pk: 'gaps#prod', sk: 'uid-1#kube-system/cni', nodeUid: 'uid-1' } },
-    ]);
-    await expect(store.load('prod')).rejects.toMatchObject({
-      code: 'State.Corrupt',
-      message: expect.stringContaining('attribute daemonSet is not a text'),
+  describe('with items that are no gap records', () => {
+    const key = (uid: string) => ({ pk: 'gaps#prod', sk: `${uid}#kube-system/cni` });
+    const broken: Item[] = [
+      { ...key('torn'), nodeUid: 'torn' },
+      { ...key('typed'), ...record('typed'), lastSeen: 'yesterday' },
+      { ...key('dated'), ...record('dated'), healthySince: 'never' },
+      { ...key('moved'), ...record('elsewhere') },
+    ];
+
+    beforeEach(async () => {
+      await keep(10, [record('uid-1')]);
+      await table.transact(broken.map((item) => ({ kind: 'put', item })));
+    });
+
+    it('still gives the others', async () => {
+      await expect(store.load('prod')).resolves.toEqual([record('uid-1')]);
+    });
+
+    it('writes them anew or deletes them, and names them', async () => {
+      const records = [record('torn'), record('uid-1')];
+      const unreadable = broken.map(({ sk }) => sk).sort();
+      await expect(keep(11, records)).resolves.toMatchObject({ kind: 'kept', unreadable });
+      await expect(table.query('gaps#prod', '')).resolves.toHaveLength(2);
+      await expect(store.load('prod')).resolves.toEqual(records);
+      await expect(keep(12, records)).resolves.toMatchObject({ unreadable: [] });
     });
   });
 });
@@ -171,7 +199,7 @@ describe('what a scan writes', () => {
     await expect(store.load('prod')).resolves.toHaveLength(5000);
   });
 
-  it('puts changes first, then what is gone, then new ones, then mere sightings', async () => {
+  it('puts new ones first, then what changed or went, then mere sightings', async () => {
     const old = [record('a'), record('b'), record('c')];
     await keep(10, old);
     batches = [];
@@ -180,13 +208,70 @@ describe('what a scan writes', () => {
     expect(
       batches.flat().map((write) => [write.kind, write.kind === 'put' && write.item.nodeUid]),
     ).toEqual([
+      ['put', 'd'],
       ['put', 'c'],
       ['delete', false],
-      ['put', 'd'],
       ['put', 'a'],
     ]);
   });
+
+  describe('when there is more than one scan may write', () => {
+    const restless = (scan: number) => many(2500, { flaps: scan, lastSeen: scan });
+    const fresh = (count: number) => many(count).map((each) => ({ ...each, daemonSet: 'a/new' }));
+    const putsOf = (daemonSet: string) =>
+      batches.flat().filter((write) => write.kind === 'put' && write.item.daemonSet === daemonSet);
+
+    beforeEach(async () => {
+      await keep(1, restless(0));
+      await keep(2, restless(0));
+      batches = [];
+    });
+
+    it('gives new records half of the writes at least', async () => {
+      await keep(3, [...restless(3), ...fresh(1500)]);
+      expect(putsOf('a/new')).toHaveLength(1000);
+      expect(putsOf('kube-system/cni')).toHaveLength(1000);
+      await keep(4, [...restless(4), ...fresh(1500)]);
+      expect(putsOf('a/new')).toHaveLength(1500);
+    });
+
+    it('leaves to the others what new records do not need', async () => {
+      await keep(3, [...restless(3), ...fresh(10)]);
+      expect(putsOf('a/new')).toHaveLength(10);
+      expect(putsOf('kube-system/cni')).toHaveLength(1990);
+    });
+
+    it('lets no record wait for ever while all change at every scan', async () => {
+      for (const scan of [3, 4]) await keep(scan, restless(scan));
+      const written = putsOf('kube-system/cni').map((put) => put.kind === 'put' && put.item.sk);
+      expect(new Set(written).size).toBe(2500);
+    });
+
+    it('has a record of each of 10,000 new gaps after 9 scans: 2,000, then 1,000 by each', async () => {
+      table = new MemoryTable();
+      store = new GapRecordStore(table);
+      const detection: Detection = { ...detected({}), gaps: tenThousand() };
+      let known: GapRecord[] = [];
+      let scans = 0;
+      while (known.length < 10_000 && scans < 20) {
+        const at = now + scans * minute;
+        const next = (before: readonly GapRecord[]) =>
+          nextRecords(before, detection, at, { holdUpMs: minute }).keep;
+        await store.keep('prod', { at, known, next, exactSightings: 2 });
+        known = await store.load('prod');
+        scans += 1;
+      }
+      expect(scans).toBe(9);
+    });
+  });
 });
+
+/** The same gap on nodes of different uids. */
+function tenThousand(): Gap[] {
+  const [gap] = detected({ nodes: [node('n1')], pods: [crashing('n1')] }).gaps;
+  if (gap === undefined) throw new Error('a crashing pod makes no gap');
+  return Array.from({ length: 10_000 }, (_, n) => ({ ...gap, nodeUid: `uid-${n}` }));
+}
 
 describe('scans that overtake each other', () => {
   it('an older scan that ends later changes nothing', async () => {
