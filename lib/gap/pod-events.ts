@@ -50,8 +50,23 @@ const causeOfReason: ReadonlyMap<string, Cause | 'by-message'> = new Map([
 ]);
 
 /** A mount failure, or a container's, that names an object or key which is not there. */
-const missingInput =
-  /\b(secrets?|configmaps?|serviceaccounts?) "[^"]+" not found|references non-existent (secret|config) key|couldn't find key .* in (Secret|ConfigMap)/i;
+const missingInput = new RegExp(
+  [
+    String.raw`\b(secrets?|configmaps?|serviceaccounts?|persistentvolumeclaims?|clustertrustbundles?|secretproviderclass(es)?)(\.[a-z0-9.-]+)? "[^"]+" not found`,
+    'references non-existent (secret|config) key',
+    "couldn't find key .* in (Secret|ConfigMap)",
+    // The Secrets Store CSI driver, and what its AWS provider passes on of Secrets Manager.
+    'failed to get secretproviderclass',
+    'ResourceNotFoundException',
+    // The kubelet has not been given the object, which it waits for as long as it is not there.
+    'object "[^"]*"/"[^"]+" not registered',
+    'failed to sync (secret|configmap) cache',
+  ].join('|'),
+  'i',
+);
+/** A sandbox that names what it is to be made with: a runtime of a RuntimeClass, a network of Multus. */
+const missingSandboxInput =
+  /no runtime for "[^"]+" is configured|network-attachment-definitions?\b.*\bnot found/i;
 const generalTimeout = /unmounted volumes=\[/;
 const aboutImage =
   /ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|Back-off pulling image|Failed to pull image/;
@@ -113,8 +128,14 @@ function findingOf(newest: KubernetesEvent, specific: KubernetesEvent, now: numb
     cause,
     message: `${when}: ${said}`,
     evidence,
-    ...(cause === 'image-pull' && badImageName.test(text) ? { hint: 'template' } : {}),
+    ...(isOfTemplate(cause, text) ? { hint: 'template' } : {}),
   };
+}
+
+/** Whether the template, or what it names, brings about a cause that otherwise may be the node's. */
+function isOfTemplate(cause: Cause, message: string): boolean {
+  if (cause === 'image-pull') return badImageName.test(message);
+  return cause === 'sandbox' && missingSandboxInput.test(message);
 }
 
 function causeOfEvent(reason: string, message: string): Cause {

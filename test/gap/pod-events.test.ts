@@ -54,6 +54,17 @@ describe('a pod whose containers are still to be made', () => {
     expect(cause(about('NetworkNotReady', 'cni plugin not initialized'))).toBe('sandbox');
   });
 
+  test.each([
+    'failed to get sandbox runtime: no runtime for "gvisor" is configured',
+    'plugin type="multus" failed (add): cannot find a network-attachment-definition (macvlan) in namespace (kube-system): network-attachment-definitions.k8s.cni.cncf.io "macvlan" not found',
+  ])('is the fault of the template when the sandbox names something missing: %s', (message) => {
+    const parts = { nodes: [...nodes, node('n2')], pods: [stuck, pod('n2')] };
+    const judged = (said: string) =>
+      gapOn({ ...parts, events: [about('FailedCreatePodSandBox', said)] });
+    expect(judged(message)).toMatchObject({ cause: 'sandbox', blame: 'daemonset' });
+    expect(judged('no address')).toMatchObject({ cause: 'sandbox', blame: 'node' });
+  });
+
   test.each(['FailedMount', 'FailedAttachVolume', 'FailedMapVolume'])(
     'C11 is volume by %s',
     (reason) => {
@@ -66,6 +77,13 @@ describe('a pod whose containers are still to be made', () => {
     'MountVolume.SetUp failed for volume "c" : secret "agent" not found',
     'references non-existent secret key: token',
     'references non-existent config key: agent.conf',
+    'MountVolume.SetUp failed for volume "ca" : clustertrustbundle.certificates.k8s.io "ca" not found',
+    'error processing PVC kube-system/data: failed to fetch PVC from API server: persistentvolumeclaims "data" not found',
+    'failed to get secretproviderclass kube-system/spc, error: SecretProviderClass.secrets-store.csi.x-k8s.io "spc" not found',
+    "rpc error: code = Unknown desc = failed to mount secrets store objects: Failed to fetch secret from all regions: ResourceNotFoundException: Secrets Manager can't find the specified secret.",
+    'object "kube-system"/"agent" not registered',
+    'failed to sync secret cache: timed out waiting for the condition',
+    'failed to sync configmap cache: timed out waiting for the condition',
   ])('is config-error when the mount names something missing: %s', (message) => {
     const events = [about('FailedMount', message)];
     expect(gapOn({ nodes, pods: [stuck], events })).toMatchObject({
@@ -172,13 +190,6 @@ describe('a pod whose containers are still to be made', () => {
     expect(
       cause(about('FailedMount', 'failed to fetch token: serviceaccounts "agent" not found')),
     ).toBe('config-error');
-  });
-
-  it('is volume when a Secret is merely not yet known to the kubelet', () => {
-    expect(cause(about('FailedMount', 'object "kube-system"/"agent" not registered'))).toBe(
-      'volume',
-    );
-    expect(cause(about('FailedMount', 'failed to sync secret cache: timed out'))).toBe('volume');
   });
 
   it('is starting within its grace, without events', () => {
