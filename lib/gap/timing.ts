@@ -64,12 +64,17 @@ export function timesOf(
   };
 }
 
-/** When the deletion of a pod was asked for: its deadline less the grace period. */
+/**
+ * When the deletion of a pod was asked for, epoch ms: its deadline less the grace period, and never
+ * before it was made. Undefined when that cannot be told, as with a grace period longer than all time.
+ */
 export function deletionAskedAt(pod: Pod): number | undefined {
   const deadline = parseTime(pod.metadata.deletionTimestamp);
+  if (deadline === undefined) return undefined;
   const grace =
     pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30;
-  return deadline === undefined ? undefined : deadline - grace * 1000;
+  const asked = Math.max(deadline - Math.max(0, grace) * 1000, Math.min(createdAt(pod), deadline));
+  return asked > 0 ? asked : undefined;
 }
 
 /** Whether the kubelet should have finished the deletion of the pod by now. */

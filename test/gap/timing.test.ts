@@ -58,6 +58,29 @@ describe('since', () => {
     expect(since(gapOn({ nodes, pods }))).toBe(10);
   });
 
+  describe('when a pod is on its way out with a grace period that cannot be', () => {
+    const asked = (deletionGracePeriodSeconds: number, created?: string) => {
+      const ending = pod('n1', {
+        age: hour,
+        metadata: { deletionTimestamp: past(9 * minute), deletionGracePeriodSeconds },
+      });
+      if (created !== undefined) ending.metadata.creationTimestamp = created;
+      return since(gapOn({ nodes, pods: [ending] }));
+    };
+
+    it.each([
+      ['below zero counts as none', -1e9, undefined, 9],
+      ['longer than the pod is old is cut at its creation', 9e15, undefined, 60],
+      ['longer than all time tells nothing', 9e15, '', 0],
+    ])('%s', (_, grace, created, minutes) => {
+      expect(asked(grace, created)).toBe(minutes);
+    });
+
+    it('never makes a deletion asked for after its deadline', () => {
+      expect(asked(30, past(5 * minute))).toBe(9);
+    });
+  });
+
   it('is never later than now, nor without a value', () => {
     const future = crashed(hour, -minute);
     expect(gapOn({ nodes, pods: [future] }).since).toBe(now);
