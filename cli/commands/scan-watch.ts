@@ -5,13 +5,14 @@ import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { isKubernetesError, KubernetesError, messageOf, UsageError } from '../../lib/errors.ts';
 import type { ClusterFacts, Detection } from '../../lib/gap/model.ts';
 import type { StreamingTransport } from '../../lib/kubernetes/transport.ts';
-import { type FollowOptions, follow, gateOf } from '../../lib/kubernetes/watch.ts';
+import { type FollowOptions, follow, gateOf, type Schedule } from '../../lib/kubernetes/watch.ts';
 import { followedResources } from '../../lib/live/followed.ts';
 import { liveJson } from '../../lib/live/json.ts';
 import { LiveLines } from '../../lib/live/lines.ts';
 import type { LiveEvent } from '../../lib/live/model.ts';
 import { LiveSession } from '../../lib/live/session.ts';
 import type { LiveKind } from '../../lib/live/store.ts';
+import { printable } from '../../lib/printable.ts';
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { connectTo, readConfig, settingsOf, type ViewOptions } from '../cluster-view.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
@@ -30,6 +31,12 @@ export interface WatchOptions extends ViewOptions {
 /** Lists that run at once towards one API server. */
 const listStreams = 2;
 
+const uptime = (): number => performance.now();
+const schedule: Schedule = (ms, run) => {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+};
+
 /**
  * Follows the cluster until the user ends it.
  * @throws UsageError for options that do not go with --watch.
@@ -40,7 +47,7 @@ export async function watchScan(context: CommandContext, options: WatchOptions):
   const located = await readConfig(io, options);
   const { name, transport, reader } = await connectTo(io, options);
   const { config, cluster } = settingsOf(io, located, name);
-  if (io.stderr.isTTY === true) io.stderr.write(`reading ${name} …\n`);
+  if (io.stderr.isTTY === true) io.stderr.write(`reading ${printable(name)} …\n`);
   const allDaemonSets = options.allDaemonsets === true;
   const abort = new AbortController();
   const gate = gateOf(listStreams);
@@ -56,11 +63,8 @@ export async function watchScan(context: CommandContext, options: WatchOptions):
     holdUpMs: config.timings.holdUp * 1000,
     all: options.all === true,
     clock: io.clock,
-    uptime: () => performance.now(),
-    schedule(ms, run) {
-      const timer = setTimeout(run, ms);
-      return () => clearTimeout(timer);
-    },
+    uptime,
+    schedule,
     actionable: (detection: Detection, facts: ClusterFacts) =>
       actionableGaps(detection, facts, config, detection.now, {
         inWork: nodesInWork(facts),
@@ -72,7 +76,8 @@ export async function watchScan(context: CommandContext, options: WatchOptions):
   const takeBack = io.onInterrupt(() => abort.abort());
   try {
     await followAll(transport, session, {
-      clock: io.clock,
+      uptime,
+      schedule,
       pacing: { random: Math.random, sleep: (ms) => sleepUnless(abort.signal, ms) },
       signal: abort.signal,
       gate,
@@ -84,6 +89,7 @@ export async function watchScan(context: CommandContext, options: WatchOptions):
     context.exitCode = found > 0 ? exitCodes.found : exitCodes.ok;
   } finally {
     abort.abort();
+    session.close();
     takeBack();
     transport.close();
   }

@@ -27,6 +27,8 @@ export interface StreamRequest {
 export type StreamOutcome =
   /** Any status but 200, with its whole body. */
   | { kind: 'refused'; answer: Answer }
+  /** 200, but no JSON, as of a proxy or a login page. Its body was not read. */
+  | { kind: 'not-json'; contentType: string | undefined }
   /** Decompressed pieces of the body. Throws an UnreachableError when the stream breaks. */
   | { kind: 'open'; chunks: AsyncIterable<Buffer> };
 
@@ -61,6 +63,12 @@ export async function openStream(
     },
   );
   if (incoming.statusCode === 429) stats.throttled += 1;
+  const contentType = incoming.headers['content-type'];
+  if (incoming.statusCode === 200 && !isJson(contentType)) {
+    // It may go on for ever.
+    incoming.destroy();
+    return { kind: 'not-json', contentType };
+  }
   const seconds = request.idleMs / 1000;
   const pieces = counted(incoming, stats, request.idleMs, () =>
     giveUp('timeout', `nothing came for ${seconds} s`),
@@ -72,6 +80,11 @@ export async function openStream(
   const body = await buffer(decodedBytes(decoded, stats, failure));
   const status = incoming.statusCode ?? 0;
   return { kind: 'refused', answer: { status, headers: flatHeaders(incoming.headers), body } };
+}
+
+/** Parameters are let pass, as in `application/json; charset=utf-8`. */
+function isJson(contentType: string | undefined): boolean {
+  return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 }
 
 function begin(

@@ -2,11 +2,12 @@
  * The body of a watch → its events. One event is one line of JSON; a newline byte stands nowhere
  * else, so lines are cut from bytes and decoded whole: a chunk may end inside a character.
  */
+import { shorten } from '../gap/words.ts';
 
 export type WatchEvent<T> =
   | { type: 'changed' | 'removed'; object: T; resourceVersion: string | undefined }
   /** Nothing happened up to that version. */
-  | { type: 'bookmark'; resourceVersion: string | undefined }
+  | { type: 'bookmark'; resourceVersion: string }
   /** A meta/v1 Status. The server ends the stream after it. */
   | { type: 'error'; status: unknown };
 
@@ -49,25 +50,40 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
 
 interface RawEvent {
   type?: unknown;
-  object?: { metadata?: { resourceVersion?: unknown } } | null;
+  object?: unknown;
 }
 
 function parseEvent<T>(line: string, project: (raw: unknown) => T): WatchEvent<T> {
   const event = JSON.parse(line) as RawEvent | null;
   const object = event?.object;
-  const version = object?.metadata?.resourceVersion;
-  const resourceVersion = typeof version === 'string' && version !== '' ? version : undefined;
   switch (event?.type) {
     case 'ADDED':
     case 'MODIFIED':
-      return { type: 'changed', object: project(object), resourceVersion };
+      return { type: 'changed', ...versionedOf(line, object), object: project(object) };
     case 'DELETED':
-      return { type: 'removed', object: project(object), resourceVersion };
-    case 'BOOKMARK':
+      return { type: 'removed', ...versionedOf(line, object), object: project(object) };
+    case 'BOOKMARK': {
+      const { resourceVersion } = versionedOf(line, object);
+      // It is there for nothing else.
+      if (resourceVersion === undefined) throw broken('a bookmark has no version', line);
       return { type: 'bookmark', resourceVersion };
+    }
     case 'ERROR':
       return { type: 'error', status: object };
     default:
-      throw new TypeError(`it is no watch event: ${line.slice(0, 80)}`);
+      throw broken('it is no watch event', line);
   }
+}
+
+function versionedOf(line: string, object: unknown): { resourceVersion: string | undefined } {
+  if (typeof object !== 'object' || object === null) {
+    throw broken('an event has no object', line);
+  }
+  const { metadata } = object as { metadata?: { resourceVersion?: unknown } | null };
+  const version = metadata?.resourceVersion;
+  return { resourceVersion: typeof version === 'string' && version !== '' ? version : undefined };
+}
+
+function broken(what: string, line: string): TypeError {
+  return new TypeError(`${what}: ${shorten(line, 80)}`);
 }

@@ -7,11 +7,14 @@
  * other ERROR event, or one that cannot be read, is treated alike after a wait: what it would have
  * said is not known.
  *
+ * What a server says does not count as success, only that its stream lasts: a server that says one
+ * thing and closes, or that expires what it has just listed, would be asked without a pause.
+ *
  * Gotcha: right after its start an API server may answer 401 and 403 because it has not read its
  * own RBAC objects yet. Only a refusal before the first success is final.
  */
-import type { Clock } from '../clock.ts';
 import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
+import { shorten } from '../gap/words.ts';
 import { backoffMs, type Pacing } from '../pacing.ts';
 import { errorFromAnswer, parseStatus, UnreachableError } from './errors.ts';
 import { type ListSelectors, listWithVersion } from './list.ts';
@@ -34,7 +37,7 @@ export interface WatchObserver<T> {
   listed(items: T[], why: 'first' | 'expired'): void;
   changed(object: T): void;
   removed(object: T): void;
-  /** The watch stands: from now on changes are heard of as they happen. */
+  /** The watch stands: something usable came, or it lasts. From now on changes are heard of. */
   following(): void;
   /** Nothing is heard of at present, and changes may be missed; the next try is in `retryInMs`. */
   broken(error: KubernetesError, retryInMs: number): void;
@@ -43,8 +46,13 @@ export interface WatchObserver<T> {
 /** Lets only so many lists run at once. */
 export type Gate = <R>(work: () => Promise<R>) => Promise<R>;
 
+/** Calls `run` after `ms`, unless the answer is called before. */
+export type Schedule = (ms: number, run: () => void) => () => void;
+
 export interface FollowOptions {
-  clock: Clock;
+  /** Milliseconds on a clock that nobody sets, for how long a stream lasted. */
+  uptime(): number;
+  schedule: Schedule;
   pacing: Pacing;
   /** Ends it. */
   signal: AbortSignal;
@@ -62,8 +70,10 @@ const answerMs = 15_000;
 const minWatchSeconds = 300;
 /** Somebody is looking, so less patience than a controller has. */
 const backoff = { baseMs: 500, maxMs: 10_000 };
-/** A stream that lasted as long was no failure, even if nothing came. */
+/** A stream that ended sooner is a failed try, whatever it said; one that lasted ends a series. */
 const decentMs = 10_000;
+/** A stream on which nothing came stands when it has lasted as long: a refusal comes at once. */
+const standsAfterMs = 1_000;
 
 /**
  * Follows `resource` until the signal aborts; then it returns.
@@ -75,13 +85,15 @@ export async function follow<T>(
   observer: WatchObserver<T>,
   options: FollowOptions,
 ): Promise<void> {
-  const { clock, pacing, signal } = options;
+  const { uptime, pacing, signal } = options;
   let version: string | undefined;
   let listedBefore = false;
-  let followedBefore = false;
+  let openedBefore = false;
   let tries = 0;
   let expiries = 0;
   while (!signal.aborted) {
+    let openedAt: number | undefined;
+    const lastedMs = (): number => (openedAt === undefined ? 0 : uptime() - openedAt);
     try {
       if (version === undefined) {
         const list = await options.gate(() => readAll(transport, resource, options));
@@ -89,30 +101,39 @@ export async function follow<T>(
         listedBefore = true;
         version = list.resourceVersion;
       }
-      const openedAt = clock.now();
-      let heard = false;
-      const opened = (): void => {
-        followedBefore = true;
-        observer.following();
-      };
-      for await (const event of watch(transport, resource, version, options, opened)) {
-        heard = true;
-        version = event.resourceVersion ?? version;
-        if (event.type === 'changed') observer.changed(event.object);
-        if (event.type === 'removed') observer.removed(event.object);
-        // An event proves that the way is free; the next failure is a new one.
-        tries = 0;
-        expiries = 0;
+      const chunks = await open(transport, resource, version, options);
+      openedAt = uptime();
+      openedBefore = true;
+      const standing = once(() => observer.following());
+      const cancel = options.schedule(standsAfterMs, standing);
+      try {
+        for await (const event of eventsOf(chunks, resource)) {
+          version = event.resourceVersion ?? version;
+          standing();
+          if (event.type === 'changed') observer.changed(event.object);
+          if (event.type === 'removed') observer.removed(event.object);
+        }
+      } finally {
+        cancel();
       }
-      if (signal.aborted || heard || clock.now() - openedAt >= decentMs) continue;
-      // Not to be repeated without a pause.
-      throw new KubernetesError('server', `the watch of ${resource.path} was closed at once`);
+      if (signal.aborted) return;
+      if (lastedMs() < decentMs) {
+        const seconds = Math.round(lastedMs() / 1000);
+        const message = `the watch of ${resource.path} was closed after ${seconds} s`;
+        throw new KubernetesError('server', message);
+      }
+      tries = 0;
+      expiries = 0;
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof KubernetesError)) throw error;
       const expired = error.kind === 'gone' && listedBefore;
-      if (!followedBefore && !expired) throw error;
+      if (!openedBefore && !expired) throw error;
       if (expired || error instanceof WatchBrokenError) version = undefined;
+      if (lastedMs() >= decentMs) {
+        tries = 0;
+        expiries = 0;
+      }
       const asked = (error.retryAfterSeconds ?? 0) * 1000;
       // To list again at once is right, but not again and again.
       const atOnce = expired && expiries === 0;
@@ -123,6 +144,17 @@ export async function follow<T>(
       await pacing.sleep(waitMs);
     }
   }
+}
+
+/** Runs `run` when called for the first time. */
+function once(run: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) {
+      done = true;
+      run();
+    }
+  };
 }
 
 function readAll<T>(
@@ -141,13 +173,13 @@ function readAll<T>(
 /** The stream cannot be gone on with, even though its version may still be known. */
 class WatchBrokenError extends KubernetesError {}
 
-async function* watch<T>(
+/** Opens a watch. @throws KubernetesError when it is refused, or answered with something else. */
+async function open<T>(
   transport: StreamingTransport,
-  { path, selectors, project }: FollowedResource<T>,
+  { path, selectors }: FollowedResource<T>,
   version: string,
   { pacing, signal, idleMs = defaultIdleMs }: FollowOptions,
-  opened: () => void,
-): AsyncGenerator<Exclude<WatchEvent<T>, { type: 'error' }>> {
+): Promise<AsyncIterable<Buffer>> {
   const outcome = await transport.stream({
     path,
     query: {
@@ -161,10 +193,32 @@ async function* watch<T>(
     answerMs,
     idleMs,
   });
-  if (outcome.kind === 'refused') throw errorFromAnswer({ method: 'WATCH', path }, outcome.answer);
-  opened();
+  switch (outcome.kind) {
+    case 'open':
+      return outcome.chunks;
+    case 'refused':
+      throw errorFromAnswer({ method: 'WATCH', path }, outcome.answer);
+    case 'not-json': {
+      const type = shorten(outcome.contentType ?? 'no content type', 80);
+      throw new KubernetesError(
+        'server',
+        `the watch of ${path} was answered with ${type} in place of application/json`,
+        {
+          status: 200,
+          hint: 'most likely something between here and the API server answers in its place, as a proxy or a login page does: look at the server address of the kubeconfig',
+        },
+      );
+    }
+  }
+}
+
+/** @throws WatchBrokenError for what cannot be used, KubernetesError for what ended the stream. */
+async function* eventsOf<T>(
+  chunks: AsyncIterable<Buffer>,
+  { path, project }: FollowedResource<T>,
+): AsyncGenerator<Exclude<WatchEvent<T>, { type: 'error' }>> {
   try {
-    for await (const event of readWatchEvents(outcome.chunks, project)) {
+    for await (const event of readWatchEvents(chunks, project)) {
       if (event.type !== 'error') yield event;
       else throw fromErrorEvent(path, event.status);
     }

@@ -2,7 +2,7 @@
 import type { LiveKind } from './store.ts';
 
 type State =
-  /** Its first list is being read. */
+  /** It is being listed, or its watch opened, for the first time. */
   { kind: 'reading' } | { kind: 'following' } | { kind: 'broken'; since: number; message: string };
 
 export interface Outage {
@@ -15,10 +15,16 @@ export interface Outage {
 
 export class Reach {
   readonly #states: Map<LiveKind, State>;
+  readonly #unlisted: Set<LiveKind>;
 
   /** `kinds` are those without which nothing is judged. */
   constructor(kinds: readonly LiveKind[]) {
     this.#states = new Map(kinds.map((kind) => [kind, { kind: 'reading' }]));
+    this.#unlisted = new Set(kinds);
+  }
+
+  listed(kind: LiveKind): void {
+    this.#unlisted.delete(kind);
   }
 
   /** True when this ended the outage of the kind. */
@@ -36,7 +42,12 @@ export class Reach {
     this.#states.set(kind, { kind: 'broken', since, message });
   }
 
-  /** All is followed: only then may something be judged. */
+  /** All was listed once: enough for a first judgement, as a scan makes it. */
+  get allListed(): boolean {
+    return this.#unlisted.size === 0;
+  }
+
+  /** All is followed: only then may something be judged again. */
   get complete(): boolean {
     return [...this.#states.values()].every(({ kind }) => kind === 'following');
   }

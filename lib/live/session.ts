@@ -6,24 +6,23 @@
  *   judgement comes at most once a second, and less often where it takes long.
  * - Time alone opens gaps too (a grace that ends, a heartbeat that does not come): without any
  *   change it is judged again every few seconds.
- * - While one of the main kinds is not followed, nothing is judged: neither is a gap opened from
- *   half of the facts, nor closed from old ones. An outage longer than a moment is told of. After
- *   it, what was missed is waited for before anything is judged.
+ * - The first judgement rests on complete lists alone, as that of a scan.
+ * - After it, while one of the main kinds is not followed, nothing is judged: neither is a gap opened
+ *   from half of the facts, nor closed from old ones. An outage longer than a moment is told of.
+ *   After it, what was missed is waited for before anything is judged, and only then is it said to
+ *   be known again: a watch that opens may break at once.
  */
 import type { Clock } from '../clock.ts';
 import type { KubernetesError } from '../errors.ts';
 import { detect } from '../gap/detect.ts';
 import type { ClusterFacts, Detection, DetectionPolicy } from '../gap/model.ts';
 import type { KubernetesEvent } from '../kubernetes/objects.ts';
-import type { WatchObserver } from '../kubernetes/watch.ts';
+import type { Schedule, WatchObserver } from '../kubernetes/watch.ts';
 import { EventCache } from './event-cache.ts';
 import type { LiveCost, LiveEvent } from './model.ts';
 import { Reach } from './reach.ts';
 import { type LiveKind, type LiveObjects, LiveStore, mainKinds } from './store.ts';
 import { isPassing, type LiveMemory, type TrackOptions, track } from './tracker.ts';
-
-/** Calls `run` after `ms`, unless the answer is called before. */
-export type Schedule = (ms: number, run: () => void) => () => void;
 
 export interface SessionOptions extends TrackOptions {
   cluster: string;
@@ -84,6 +83,7 @@ export class LiveSession {
       listed: (items, why) => {
         if (why === 'expired') this.cost.relists += 1;
         this.#store.replace(kind, items);
+        this.#reach.listed(kind);
         if (kind === 'NodeClaims') this.#nodeClaimsUnread = undefined;
         this.#plan(gatherMs);
       },
@@ -110,40 +110,49 @@ export class LiveSession {
    * heard afterwards changes nothing.
    */
   end(cost: Pick<LiveCost, 'requests' | 'bytes'>): { actionable: number; unwell: number } {
-    if (this.#reach.complete) this.#judge();
-    this.#ended = true;
-    this.#forgetPlan();
-    this.#cancelOutage?.();
+    if (this.#upToDate || this.#mayBegin) this.#judge();
+    this.close();
     const { gaps, unknown, actionable } = this.#summarise({ ...cost, ...this.cost });
     return { actionable, unwell: gaps + unknown };
   }
 
-  /** True once the cluster has been judged. */
+  /** Nothing is judged or told any more, whatever is heard. */
+  close(): void {
+    this.#ended = true;
+    this.#forgetPlan();
+    this.#cancelOutage?.();
+    this.#cancelOutage = undefined;
+  }
+
+  /** True once all of the cluster was listed: it has been judged, or is as it ends. */
   get begun(): boolean {
-    return this.#memory !== undefined;
+    return this.#reach.allListed;
+  }
+
+  /** The first judgement is still to be made, and can be. */
+  get #mayBegin(): boolean {
+    return this.#memory === undefined && this.#reach.allListed;
+  }
+
+  /** Everything is followed, and what an outage kept back has come in. */
+  get #upToDate(): boolean {
+    return this.#reach.complete && this.#settled;
+  }
+
+  get #settled(): boolean {
+    return this.#options.uptime() >= this.#settledAt;
   }
 
   #following(kind: LiveKind): void {
-    const back = this.#reach.following(kind);
-    if (!this.#reach.complete) return;
-    this.#cancelOutage?.();
-    this.#cancelOutage = undefined;
-    if (this.#outageTold !== undefined) {
-      const { kinds, since } = this.#outageTold;
-      const at = this.#options.clock.now();
-      this.#outageTold = undefined;
-      this.#tell({ type: 'resync', at, kinds, reason: 'not-followed', forMs: at - since });
-    }
-    if (back) this.#settledAt = this.#options.uptime() + settleMs;
-    this.#plan(gatherMs);
+    if (this.#reach.following(kind)) this.#settledAt = this.#options.uptime() + settleMs;
+    if (this.#reach.complete) this.#plan(gatherMs);
   }
 
   #broken(kind: LiveKind, { message }: KubernetesError): void {
     this.#reach.broken(kind, message, this.#options.clock.now());
-    const outage = this.#reach.outage();
     // NodeClaims only say which nodes are leaving: the last ones are believed for the time being.
-    if (outage === undefined) return;
-    this.#forgetPlan();
+    if (this.#ended || this.#reach.outage() === undefined) return;
+    if (!this.#mayBegin) this.#forgetPlan();
     if (this.#cancelOutage !== undefined || this.#outageTold !== undefined) return;
     this.#cancelOutage = this.#options.schedule(tellOutageAfterMs, () => this.#tellOutage());
   }
@@ -158,9 +167,19 @@ export class LiveSession {
     this.#tell({ type: 'unknown', at, kinds, reason: 'not-followed', message });
   }
 
+  /** All is known as of `at`. */
+  #endOutage(at: number): void {
+    this.#cancelOutage?.();
+    this.#cancelOutage = undefined;
+    if (this.#outageTold === undefined) return;
+    const { kinds, since } = this.#outageTold;
+    this.#outageTold = undefined;
+    this.#tell({ type: 'resync', at, kinds, reason: 'not-followed', forMs: at - since });
+  }
+
   /** Plans a judgement in `ms`, or when the last one is long enough ago; the sooner plan stands. */
   #plan(ms: number): void {
-    if (this.#ended || !this.#reach.complete) return;
+    if (this.#ended || !(this.#reach.complete || this.#mayBegin)) return;
     const now = this.#options.uptime();
     const earliest = this.#judgedAt + Math.max(leastIntervalMs, 2 * this.#tookMs);
     const due = Math.max(now + ms, earliest, this.#settledAt);
@@ -194,6 +213,7 @@ export class LiveSession {
     this.#judgedAt = begun;
     this.#tookMs = uptime() - begun;
     this.cost.judgements += 1;
+    if (this.#reach.complete) this.#endOutage(now);
     if (first) this.#summarise();
     this.#tell(...events);
     this.#events.attend(detection);
@@ -207,6 +227,7 @@ export class LiveSession {
     const at = clock.now();
     const { detection, facts } = this.#last ?? {};
     const gaps = detection?.gaps ?? [];
+    const stale = this.#reach.outage() !== undefined || !this.#settled;
     const counts = {
       nodes: detection?.nodes ?? 0,
       eligiblePairs: detection?.eligiblePairs ?? 0,
@@ -220,7 +241,7 @@ export class LiveSession {
       at,
       cluster,
       ...counts,
-      ...(this.#reach.complete ? {} : { stale: true as const }),
+      ...(stale ? { stale: true as const } : {}),
       ...(cost === undefined ? {} : { cost }),
     });
     return counts;

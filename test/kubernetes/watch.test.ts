@@ -40,6 +40,10 @@ interface Followed {
   transport: StreamingTransport;
   heard: Heard;
   slept: number[];
+  /** Lets that much time pass, with every timer at its moment. Waiting takes time, too. */
+  pass(ms: number): void;
+  /** Resolves when the first watch has been answered. */
+  opened: Promise<void>;
   /** Resolves or rejects as the following ends. */
   ended: Promise<void>;
   stop(): void;
@@ -58,6 +62,15 @@ async function following(
   });
   const heard = new Heard();
   const slept: number[] = [];
+  const opened = Promise.withResolvers<void>();
+  let now = 0;
+  let timers: { at: number; run: () => void }[] = [];
+  const pass = (ms: number): void => {
+    now += ms;
+    const due = timers.filter(({ at }) => at <= now);
+    timers = timers.filter(({ at }) => at > now);
+    for (const { run } of due) run();
+  };
   const abort = new AbortController();
   const names = (items: readonly Named[]) => items.map(({ metadata }) => metadata.name).join('+');
   const ended = follow<Named>(
@@ -71,8 +84,22 @@ async function following(
       broken: ({ kind }) => heard.say(`broken ${kind}`),
     },
     {
-      clock: { now: () => 0 },
-      pacing: { random: () => 0.5, sleep: async (ms) => void slept.push(ms) },
+      uptime: () => now,
+      schedule(ms, run) {
+        const timer = { at: now + ms, run };
+        timers.push(timer);
+        opened.resolve();
+        return () => {
+          timers = timers.filter((each) => each !== timer);
+        };
+      },
+      pacing: {
+        random: () => 0.5,
+        async sleep(ms) {
+          slept.push(ms);
+          pass(ms);
+        },
+      },
       signal: abort.signal,
       gate: gateOf(2),
       ...options,
@@ -85,7 +112,8 @@ async function following(
     () => transport.close(),
     () => abort.abort(),
   );
-  return { server, transport, heard, slept, ended, stop: () => abort.abort() };
+  const stop = (): void => abort.abort();
+  return { server, transport, heard, slept, pass, opened: opened.promise, ended, stop };
 }
 
 describe('following a resource', () => {
@@ -117,12 +145,13 @@ describe('following a resource', () => {
     await watch.closed;
   });
 
-  it('goes on at once from the last version when the server closes the stream', async () => {
-    const { server, heard, slept } = await following();
+  it('goes on at once from the last version when the server closes a stream that lasted', async () => {
+    const { server, heard, slept, pass } = await following();
     const first = await server.watch(1);
     first.event('ADDED', named('b', 7));
     first.event('BOOKMARK', { metadata: { resourceVersion: '99' } });
     await heard.until('changed b');
+    pass(10_000);
     first.end();
     const second = await server.watch(2);
     expect(second.query.get('resourceVersion')).toBe('99');
@@ -158,7 +187,7 @@ describe('following a resource', () => {
 
   it('waits longer with every failure in a row, and as long as the server asks', async () => {
     const busy = { status: 429, body: statusOf(429, 'TooManyRequests') };
-    const { server, heard, slept } = await following((each) => {
+    const { server, heard, slept, pass } = await following((each) => {
       each.refuseWatch.push(undefined, 'cut', 'cut', {
         ...busy,
         headers: { 'retry-after': '7' },
@@ -167,6 +196,7 @@ describe('following a resource', () => {
     const first = await server.watch(1);
     first.event('ADDED', named('b', 7));
     await heard.until('changed b');
+    pass(10_000);
     first.end();
     await server.watch(2);
     expect(slept).toEqual([250, 500, 7_000]);
@@ -180,11 +210,14 @@ describe('following a resource', () => {
   it('lists again when an ERROR event says that its version is too old', async () => {
     const { server, heard, slept } = await following();
     const first = await server.watch(1);
+    first.event('BOOKMARK', { metadata: { resourceVersion: '2' } });
+    await heard.until('following');
     server.items = [named('z', 9)];
     server.resourceVersion = '9';
     first.event('ERROR', statusOf(410, 'Expired', 'too old resource version: 1 (9)'));
     const second = await server.watch(2);
     expect(second.query.get('resourceVersion')).toBe('9');
+    second.event('BOOKMARK', { metadata: { resourceVersion: '10' } });
     await heard.until('following', 2);
     expect(heard.words).toEqual([
       'listed first a',
@@ -198,11 +231,10 @@ describe('following a resource', () => {
 
   it('lists again when a watch is answered with 410, and pauses before the third list', async () => {
     const expired = { status: 410, body: statusOf(410, 'Expired') };
-    const { server, heard, slept } = await following((each) => {
+    const { server, slept } = await following((each) => {
       each.refuseWatch.push(expired, expired);
     });
     await server.watch(1);
-    await heard.until('following');
     expect(server.lists).toHaveLength(3);
     expect(slept).toEqual([0, 500]);
   });
@@ -211,6 +243,9 @@ describe('following a resource', () => {
     ['another ERROR event', { type: 'ERROR', object: statusOf(500, 'InternalError') }],
     ['an object without a name', { type: 'ADDED', object: {} }],
     ['an event of no known type', { type: 'RENAMED', object: named('b', 2) }],
+    ['an event without an object', { type: 'DELETED', object: null }],
+    ['a bookmark without an object', { type: 'BOOKMARK' }],
+    ['a bookmark without a version', { type: 'BOOKMARK', object: { metadata: {} } }],
   ])('lists again after %s, since what it meant is not known', async (_what, event) => {
     const { server, heard, slept } = await following();
     const watch = await server.watch(1);
@@ -244,8 +279,60 @@ describe('following a resource', () => {
     });
     (await server.watch(1)).cut();
     await server.watch(2);
-    await heard.until('following', 2);
-    expect(heard.words).toContain('broken forbidden');
+    expect(heard.words.slice(1)).toEqual(['broken unreachable', 'broken forbidden']);
+  });
+
+  it('says that it follows once a stream has lasted a second with nothing said', async () => {
+    const { heard, pass, opened } = await following();
+    await opened;
+    pass(999);
+    expect(heard.words).not.toContain('following');
+    pass(1);
+    expect(heard.words).toEqual(['listed first a', 'following']);
+    pass(60_000);
+    expect(heard.words).toHaveLength(2);
+  });
+
+  it('never says that it follows a stream that was broken at once', async () => {
+    const { server, heard } = await following();
+    (await server.watch(1)).end();
+    (await server.watch(2)).write('<html>\n');
+    (await server.watch(3)).event('ERROR', statusOf(410, 'Expired'));
+    (await server.watch(4)).cut();
+    await server.watch(5);
+    expect(heard.words).not.toContain('following');
+  });
+
+  it('ends with the error when the first watch is answered with something else than JSON', async () => {
+    const { ended, heard, server } = await following((each) => {
+      each.refuseWatch.push({
+        status: 200,
+        body: 'log in',
+        headers: { 'content-type': 'text/html; charset=utf-8' },
+      });
+    });
+    const error = await ended.catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain(
+      'the watch of /api/v1/things was answered with text/html; charset=utf-8 in place of application/json',
+    );
+    expect(heard.words).toEqual(['listed first a']);
+    expect(server.watches).toHaveLength(0);
+  });
+
+  it('waits out such an answer that comes later, from the same version', async () => {
+    const { server, heard, slept } = await following((each) => {
+      const page = { status: 200, body: 'wait', headers: { 'content-type': 'text/html' } };
+      each.refuseWatch.push(undefined, page, page);
+    });
+    const first = await server.watch(1);
+    first.event('ADDED', named('b', 7));
+    await heard.until('changed b');
+    first.cut();
+    const second = await server.watch(2);
+    expect(second.query.get('resourceVersion')).toBe('7');
+    expect(heard.words.slice(3)).toEqual(['broken unreachable', 'broken server', 'broken server']);
+    expect(slept).toEqual([250, 500, 1_000]);
+    expect(server.lists).toHaveLength(1);
   });
 
   it('ends with the error when the first list fails', async () => {
@@ -254,6 +341,54 @@ describe('following a resource', () => {
     });
     await expect(ended).rejects.toThrow('403');
     expect(heard.words).toEqual([]);
+  });
+});
+
+describe('a server that answers wrongly for a minute', () => {
+  const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } };
+  const added = { type: 'ADDED', object: named('b', 7) };
+  const expired = { type: 'ERROR', object: statusOf(410, 'Expired', 'too old') };
+
+  it.each<[string, unknown[], { lists: number }]>([
+    ['closes with nothing said', [], { lists: 1 }],
+    ['sends a bookmark and closes', [bookmark], { lists: 1 }],
+    ['sends an event and closes', [added], { lists: 1 }],
+    ['sends an event and expires it', [added, expired], { lists: 17 }],
+    ['expires what it has just listed', [expired], { lists: 17 }],
+    ['sends a bookmark without an object', [{ type: 'BOOKMARK' }], { lists: 17 }],
+    ['sends an event without an object', [{ type: 'ADDED' }], { lists: 17 }],
+  ])('is asked less and less often when it %s', async (_what, events, { lists }) => {
+    let open = 0;
+    const { server, slept, ended, stop } = await following((each) => {
+      const answer = async (): Promise<void> => {
+        const watch = await each.watch(open + 1);
+        open += 1;
+        for (const event of events) watch.write(`${JSON.stringify(event)}\n`);
+        watch.end();
+        // Far more than there may be; a follower without a pause gets there soon.
+        const spent = slept.reduce((sum, ms) => sum + ms, 0);
+        if (spent >= 60_000 || open >= 200) stop();
+        else await answer();
+      };
+      setImmediate(() => void answer());
+    });
+    await ended;
+    expect(server.watches.length).toBeLessThanOrEqual(17);
+    expect(server.watches.length).toBeGreaterThanOrEqual(15);
+    expect(server.lists.length).toBeLessThanOrEqual(lists);
+  });
+
+  it('is listed again at once after every stream that lasted, and only then', async () => {
+    const { server, slept, pass, heard } = await following();
+    for (let count = 1; count <= 3; count += 1) {
+      const watch = await server.watch(count);
+      watch.event('ADDED', named(`n${count}`, count));
+      await heard.until(`changed n${count}`);
+      if (count !== 2) pass(10_000);
+      watch.event('ERROR', expired.object);
+    }
+    await server.watch(4);
+    expect(slept).toEqual([0, 500, 0]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KubernetesError } from '../../lib/errors.ts';
 import type { Pod } from '../../lib/kubernetes/objects.ts';
+import { mainKinds } from '../../lib/live/store.ts';
 import {
   condition,
   crashing,
@@ -39,20 +40,73 @@ async function started(parts = cluster, options = {}): Promise<Bench> {
 }
 
 describe('a live session', () => {
-  it('judges nothing before nodes, DaemonSets and pods are all followed', async () => {
+  it('judges first when nodes, DaemonSets and pods are all listed, and again when all are followed', async () => {
     const bench = new Bench();
-    bench.session.observer('nodes').listed([n1], 'first');
-    bench.session.observer('nodes').following();
-    bench.session.observer('DaemonSets').listed([daemonSet()], 'first');
-    bench.session.observer('DaemonSets').following();
-    bench.session.observer('pods').listed([healthy1], 'first');
+    const { session } = bench;
+    session.observer('nodes').listed([n1], 'first');
+    session.observer('nodes').following();
+    session.observer('DaemonSets').listed([daemonSet()], 'first');
+    session.observer('DaemonSets').following();
     await bench.pass(minute);
     expect(bench.news()).toEqual([]);
-    expect(bench.session.begun).toBe(false);
-    bench.session.observer('pods').following();
+    expect(session.begun).toBe(false);
+    session.observer('pods').listed([healthy1], 'first');
+    expect(session.begun).toBe(true);
     await bench.pass(second);
+    const [summary] = bench.told;
     expect(bench.news()).toEqual(['summary 0 gaps, 0 passing, 0 unknown']);
-    expect(bench.session.begun).toBe(true);
+    expect(summary).not.toHaveProperty('stale');
+    session.observer('pods').changed(crashed);
+    await bench.pass(minute);
+    expect(bench.news()).toEqual([]);
+    session.observer('pods').following();
+    await bench.pass(second);
+    expect(bench.news()).toEqual([`opened n1 ${agent} crash-loop`]);
+  });
+
+  it('judges complete lists once though they cannot be followed, as what was known last', async () => {
+    const bench = new Bench();
+    const { session } = bench;
+    const broken = () => session.observer('pods').broken(refused, 100);
+    session.observer('nodes').listed([n1], 'first');
+    session.observer('DaemonSets').listed([daemonSet()], 'first');
+    session.observer('pods').listed([crashed], 'first');
+    broken();
+    session.observer('nodes').following();
+    session.observer('DaemonSets').following();
+    await bench.pass(2 * second);
+    expect(bench.told[0]).toMatchObject({ type: 'summary', gaps: 1, stale: true });
+    expect(bench.news().slice(1)).toEqual([`opened n1 ${agent} crash-loop`]);
+    session.observer('pods').listed([healthy1], 'expired');
+    broken();
+    await bench.pass(minute);
+    expect(bench.news()).toEqual(['unknown pods not-followed']);
+    const end = session.end({ requests: 7, bytes: 99 });
+    expect(end).toEqual({ actionable: 1, unwell: 1 });
+    expect(bench.told).toMatchObject([{ type: 'summary', gaps: 1, stale: true, cost: {} }]);
+  });
+
+  it('judges complete lists when it is ended right after them', async () => {
+    const bench = new Bench();
+    bench.begin({ ...cluster, pods: [crashed, healthy2] });
+    expect(bench.session.end({ requests: 7, bytes: 99 })).toEqual({ actionable: 1, unwell: 1 });
+    expect(bench.told.at(-1)).not.toHaveProperty('stale');
+  });
+
+  it('tells nothing once it is ended or closed', async () => {
+    for (const how of ['end', 'close'] as const) {
+      const bench = await started();
+      bench.session.observer('pods').broken(refused, 100);
+      if (how === 'end') bench.session.end({ requests: 7, bytes: 99 });
+      else bench.session.close();
+      bench.news();
+      bench.session.observer('nodes').broken(refused, 100);
+      await bench.pass(minute);
+      for (const kind of mainKinds) bench.session.observer(kind).following();
+      bench.session.observer('pods').changed(crashed);
+      await bench.pass(minute);
+      expect(bench.news()).toEqual([]);
+    }
   });
 
   it('begins with a summary and what is open already', async () => {
@@ -240,6 +294,37 @@ describe('an outage', () => {
     bench.session.observer('pods').following();
     await bench.pass(minute);
     expect(bench.news()).toEqual([]);
+  });
+
+  it('is not said to be over by a watch that breaks again at once', async () => {
+    const bench = await started({ ...cluster, pods: [crashed, healthy2] });
+    bench.news();
+    const pods = bench.session.observer('pods');
+    for (let times = 0; times < 20; times += 1) {
+      pods.broken(refused, 5_000);
+      await bench.pass(5 * second);
+      pods.following();
+      await bench.pass(500);
+    }
+    expect(bench.news()).toEqual(['unknown pods not-followed']);
+    pods.broken(refused, 100);
+    await bench.pass(second);
+    pods.following();
+    pods.changed(healthy1);
+    await bench.pass(2 * second);
+    expect(bench.news()).toEqual(['resync pods 112s', 'closed n1 crash-loop recovered']);
+  });
+
+  it('that is just over leaves the last counts those of the past', async () => {
+    const bench = await started({ ...cluster, pods: [crashed, healthy2] });
+    await bench.pass(5 * second);
+    bench.session.observer('pods').broken(refused, 100);
+    await bench.pass(second);
+    bench.session.observer('pods').following();
+    bench.session.observer('pods').changed(healthy1);
+    bench.news();
+    bench.session.end({ requests: 7, bytes: 99 });
+    expect(bench.told).toMatchObject([{ type: 'summary', gaps: 1, stale: true }]);
   });
 
   it('lets what was missed come in before anything is judged', async () => {
