@@ -6,6 +6,7 @@
 import { PbfReader } from 'pbf';
 import { KubernetesError } from '../errors.ts';
 import type { Answer } from './errors.ts';
+import { contentOf, isProtobuf, protobufType } from './protobuf/envelope.ts';
 import { embedded, keptText, message } from './protobuf/fields.ts';
 
 /** One page of a list. */
@@ -41,8 +42,6 @@ export const jsonFormat: ListFormat = {
   },
 };
 
-const protobufType = 'application/vnd.kubernetes.protobuf';
-
 /**
  * Protobuf, about half the work of JSON for server and client. Only for the types of Kubernetes
  * itself: custom resources have none.
@@ -51,8 +50,7 @@ export function protobufFormat(readItem: (reader: PbfReader, end: number) => unk
   return {
     accept: `${protobufType}, application/json`,
     open(path, answer) {
-      const type = answer.headers['content-type'] ?? '';
-      return type.startsWith(protobufType)
+      return isProtobuf(answer)
         ? openProtobuf(path, answer.body, readItem)
         : jsonFormat.open(path, answer);
     },
@@ -74,36 +72,28 @@ export function headOf(metadata: ListHead | undefined): Omit<Page, 'items'> {
   };
 }
 
-/** What every protobuf body begins with (k8s.io/apimachinery serializer/protobuf). */
-const magic = Buffer.from('k8s\0');
-
 const listMeta = message({ 2: keptText('resourceVersion'), 3: keptText('continue') });
 
 /**
- * The envelope `Unknown` (raw = 2) around the list (ListMeta = 1, items = 2). The list's own
- * metadata is written first, so opening reads no further than that.
+ * The list in its envelope (ListMeta = 1, items = 2). The list's own metadata is written first, so
+ * opening reads no further than that.
  */
 function openProtobuf(
   path: string,
   body: Buffer,
   readItem: (reader: PbfReader, end: number) => unknown,
 ): Page {
-  if (!body.subarray(0, magic.length).equals(magic)) throw noList(path);
-  return orCutShort(path, () => openEnvelope(path, body, readItem));
+  return orCutShort(path, () => openList(path, body, readItem));
 }
 
-function openEnvelope(
+function openList(
   path: string,
   body: Buffer,
   readItem: (reader: PbfReader, end: number) => unknown,
 ): Page {
-  const envelope = new PbfReader(body.subarray(magic.length));
-  let raw: Uint8Array | undefined;
-  for (let field = envelope.nextField(); field !== 0; field = envelope.nextField()) {
-    if (field === 2) raw = envelope.readBytes();
-  }
-  if (envelope.pos !== envelope.length) throw cutShort(path);
-  if (raw === undefined) throw noList(path);
+  const raw = contentOf(body);
+  if (raw === 'cut short') throw cutShort(path);
+  if (raw === 'something else') throw noList(path);
   const reader = new PbfReader(raw);
   // Also a list of nothing has it; without it nobody knows whether the list goes on.
   if (reader.nextField() !== 1) throw noList(path);

@@ -2,6 +2,7 @@
 
 import type { Answer } from './errors.ts';
 import { errorFromAnswer } from './errors.ts';
+import { withJsonStatus } from './protobuf/status.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 
 export interface Patience {
@@ -36,12 +37,13 @@ export async function getPatiently(
   waits: WaitsLeft,
 ): Promise<Answer> {
   for (;;) {
-    const answer = await transport.request({
+    const received = await transport.request({
       method: 'GET',
       ...request,
       ...(patience.signal === undefined ? {} : { signal: patience.signal }),
     });
-    if (answer.status < 400) return answer;
+    if (received.status < 400) return received;
+    const answer = withJsonStatus(received);
     const seconds = secondsToWait(request.path, answer);
     if (seconds === undefined || waits.left === 0) return answer;
     waits.left -= 1;

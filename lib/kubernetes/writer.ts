@@ -29,6 +29,7 @@ import type {
   NodeEvent,
   PodRef,
 } from '../ports.ts';
+import { cutTo, printableLines } from '../printable.ts';
 import { AnsweredError, errorFromAnswer } from './errors.ts';
 import { isAbsent, isUidMismatch, readEvictionError } from './eviction.ts';
 import type { Node } from './objects.ts';
@@ -121,7 +122,7 @@ export function createWriter(transport: Transport, clock: Clock): ClusterWriter 
           involvedObject: { apiVersion: 'v1', kind: 'Node', name: event.node, uid: event.nodeUid },
           type: event.type,
           reason: event.reason,
-          message: truncate(event.message),
+          message: cutTo(printableLines(event.message), maxEventMessage),
           source: { component },
           reportingComponent: component,
           reportingInstance: component,
@@ -153,10 +154,6 @@ function eventName(event: NodeEvent): string {
     .slice(0, 16);
   const room = maxObjectName - hash.length - 1;
   return `${event.node.slice(0, room).replace(/[.-]+$/, '')}.${hash}`;
-}
-
-function truncate(message: string): string {
-  return message.length > maxEventMessage ? `${message.slice(0, maxEventMessage - 1)}…` : message;
 }
 
 /**

@@ -4,6 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import { loadConfig } from '../../lib/config/load.ts';
+import { detectionPolicyOf } from '../../lib/config/required.ts';
+import { detect } from '../../lib/gap/detect.ts';
+import { isReadInFull } from '../../lib/gap/pod-reads.ts';
+import { readFullFacts, readQuickFacts } from '../../lib/gap/quick-facts.ts';
+import { readFactsWithEvents } from '../../lib/kubernetes/facts.ts';
+import { connectFromKubeconfig } from '../../lib/kubernetes/kubeconfig.ts';
 import type { ReportedGap, ScanReport } from '../../lib/report/scan-report.ts';
 import { writesIn } from './harness/audit.ts';
 import { ApiError } from './harness/client.ts';
@@ -53,8 +61,24 @@ function scan(...args: string[]): Promise<Finished> {
   });
 }
 
-function pairs(gaps: readonly ReportedGap[]) {
+function pairs(gaps: readonly Pick<ReportedGap, 'node' | 'daemonSet' | 'cause'>[]) {
   return gaps.map(({ node, daemonSet, cause }) => ({ node, daemonSet, cause }));
+}
+
+/** Reads the cluster as the reader, in every way there is. */
+async function readThreeWays() {
+  const { reader, transport } = await connectFromKubeconfig({
+    kubeconfigPath: cluster.kubeconfig('reader'),
+  });
+  const { config } = loadConfig(scanConfig, 'nodegap.yaml');
+  const policy = detectionPolicyOf(config, { allDaemonSets: false });
+  const options = { policy, worthwhilePairs: 0 };
+  const [name, clock] = ['nodegap-e2e', systemClock] as const;
+  const quick = await readQuickFacts(reader, name, clock, options);
+  const full = await readFullFacts(reader, name, clock, options);
+  const everything = await readFactsWithEvents(reader, name, clock);
+  transport.close();
+  return { policy, quick, full, everything, now: clock.now() };
 }
 
 function gapOn(report: ScanReport, node: string, daemonSet: string): ReportedGap {
@@ -136,6 +160,13 @@ describe('with the RBAC', () => {
     expect(stderr).toContain('"name: quota/blocked" matches no DaemonSet');
   });
 
+  test('a healthy cluster is read as tables, and nothing of it in full', async () => {
+    const { policy, quick, everything, now } = await readThreeWays();
+    expect(isReadInFull(quick)).toBe(false);
+    expect(quick.pods).toEqual([]);
+    expect(detect(quick, policy, now)).toEqual(detect(everything, policy, now));
+  });
+
   describe('and gaps', () => {
     let live: Finished;
     let dump: string;
@@ -175,22 +206,23 @@ describe('with the RBAC', () => {
         report.gaps.map(({ node, daemonSet, blame }) => [`${node} ${daemonSet}`, blame]),
       );
       expect(blames).toEqual({
-        // cni became Ready elsewhere since.
+        // cni was made elsewhere since, and stays Ready.
         [`worker-1 ${cni}`]: 'node',
-        [`worker-2 ${cni}`]: 'node',
+        // Not on a node that joined since: those that are there may have the image.
+        [`worker-2 ${cni}`]: 'unclear',
         [`worker-3 ${cni}`]: 'node',
         [`worker-5 ${cni}`]: 'node',
         // agent did not.
         [`worker-4 ${agent}`]: 'unclear',
         [`cordoned-1 ${agent}`]: 'unclear',
         'gpu-1 kube-system/gpu-plugin': 'unclear',
-        // The template, its inputs or its quota.
+        // The template, its inputs or its quota; heavy asks for more than its node has in all.
+        'small-1 kube-system/heavy': 'daemonset',
         [`worker-5 ${agent}`]: 'daemonset',
         'worker-6 quota/blocked': 'daemonset',
         [`fresh-1 ${agent}`]: 'unclear',
         [`marked-1 ${agent}`]: 'unclear',
         'port-1 kube-system/exporter': 'node',
-        'small-1 kube-system/heavy': 'node',
         [`silent-1 ${agent}`]: 'node',
         [`silent-1 ${cni}`]: 'node',
       });
@@ -224,6 +256,13 @@ describe('with the RBAC', () => {
       expect(identity(reportOf(dumped))).toEqual(identity(reportOf(live)));
       expect(reportOf(dumped).summary).toEqual(reportOf(live).summary);
       expect(dumped.code).toBe(2);
+    });
+
+    test('a quick read, a full one and one list of everything find the same', async () => {
+      const { policy, quick, full, everything, now } = await readThreeWays();
+      expect(pairs(detect(quick, policy, now).gaps)).toEqual(requiredGaps);
+      expect(detect(full, policy, now)).toEqual(detect(everything, policy, now));
+      expect(detect(quick, policy, now)).toEqual(detect(everything, policy, now));
     });
 
     test('--all-daemonsets adds the gap of the one that is not required', async () => {

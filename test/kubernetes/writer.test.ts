@@ -392,6 +392,12 @@ describe('createNodeEvent', () => {
     expect(bodies()[0].message).toHaveLength(1_024);
   });
 
+  it('writes out control characters of its message, which kubectl would print', async () => {
+    const { writer, bodies } = await writerOf(() => ({ status: 201, body: {} }));
+    await writer.createNodeEvent({ ...event, message: 'said \u001b[2J\u0000' });
+    expect(bodies()[0]).toMatchObject({ message: 'said \\u001b[2J\\u0000' });
+  });
+
   it('throws when Events may not be written', async () => {
     const { writer } = await writerOf(() => status(403, 'Forbidden', 'no'));
     expect(await thrown(() => writer.createNodeEvent(event))).toMatchObject({ kind: 'forbidden' });
