@@ -13,6 +13,7 @@ import { readDump } from '../lib/kubernetes/dump.ts';
 import { readFactsWithEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
 import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
+import { printable } from '../lib/printable.ts';
 import { parseDump } from './dump-text.ts';
 import { type Io, readText, styleFor } from './io.ts';
 import { withProgress } from './progress.ts';
@@ -168,7 +169,7 @@ export async function readClusterFactsOnly(io: Io, options: SourceOptions): Prom
 
 /** A line on stderr that leaves the result as it is. */
 export function warn(io: Io, message: string): void {
-  io.stderr.write(`${styleFor(io.stderr, io.env).warning('warning:')} ${message}\n`);
+  io.stderr.write(`${styleFor(io.stderr, io.env).warning('warning:')} ${printable(message)}\n`);
 }
 
 async function readSource(io: Io, options: SourceOptions, read: ReadFacts): Promise<Source> {

@@ -1,18 +1,19 @@
 import { type Command, CommanderError } from 'commander';
 import { messageOf, NodegapError } from '../lib/errors.ts';
+import { printable, printableLines } from '../lib/printable.ts';
 import { type Io, styleFor } from './io.ts';
 
 /** Writes what went wrong: one line a problem, then a hint; a stack only with NODEGAP_DEBUG=1. */
 export function reportFailure(error: unknown, io: Io, command: Command): void {
   const style = styleFor(io.stderr, io.env);
   const { messages, hint } = describe(error, command);
-  for (const message of messages) io.stderr.write(`${style.bad('error:')} ${message}\n`);
-  if (hint !== undefined) io.stderr.write(`${style.warning('hint:')} ${hint}\n`);
+  for (const message of messages) io.stderr.write(`${style.bad('error:')} ${printable(message)}\n`);
+  if (hint !== undefined) io.stderr.write(`${style.warning('hint:')} ${printable(hint)}\n`);
   if (io.env.NODEGAP_DEBUG === '1' && error instanceof Error) writeStack(error, io);
 }
 
 function writeStack(error: Error, io: Io): void {
-  io.stderr.write(`${error.stack ?? error.message}\n`);
+  io.stderr.write(`${printableLines(error.stack ?? error.message)}\n`);
   if (error.cause instanceof Error) {
     io.stderr.write('caused by: ');
     writeStack(error.cause, io);

@@ -1,4 +1,5 @@
 import ora from 'ora';
+import { printable } from '../lib/printable.ts';
 import type { Io } from './io.ts';
 
 /** Milliseconds of silence before a spinner appears: most clusters answer sooner. */
@@ -8,7 +9,7 @@ const patience = 500;
 export async function withProgress<T>(io: Io, text: string, work: () => Promise<T>): Promise<T> {
   const { stderr } = io;
   if (stderr !== process.stderr || stderr.isTTY !== true) return work();
-  const spinner = ora({ text, stream: process.stderr });
+  const spinner = ora({ text: printable(text), stream: process.stderr });
   const timer = setTimeout(() => spinner.start(), patience);
   try {
     return await work();

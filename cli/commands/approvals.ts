@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import * as z from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import { NodegapError } from '../../lib/errors.ts';
+import { printable } from '../../lib/printable.ts';
 import { withAwsFailures } from '../aws-failure.ts';
 import type { CommandContext } from '../context.ts';
 import type { Io } from '../io.ts';
@@ -111,7 +112,9 @@ async function list({ io }: CommandContext, options: Options): Promise<void> {
         `${approval.id}  ${approval.cluster}/${approval.node}  ${approval.question}  until ${isoTime(approval.deadline)}`,
         ...approval.facts.map((fact) => `  ${fact}`),
         '',
-      ].join('\n'),
+      ]
+        .map(printable)
+        .join('\n'),
     );
   }
 }

@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { detect } from '../../lib/gap/detect.ts';
 import { crossChecksOf } from '../../lib/gap/status-check.ts';
+import { printable } from '../../lib/printable.ts';
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { planDrain } from '../../lib/remediation/drain-plan.ts';
 import { personText } from '../../lib/report/drain-lines.ts';
@@ -85,7 +86,8 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   // Only data has room for a note on every DaemonSet.
   const isData = options.output === 'json' || options.output === 'yaml';
   const checks = isData ? crossChecksOf(facts, policy) : undefined;
-  if (options.verbose === true && view.read !== undefined) io.stderr.write(`${costText(view)}\n`);
+  if (options.verbose === true && view.read !== undefined)
+    io.stderr.write(`${printable(costText(view))}\n`);
   const report = scanReport(detection, verdicts, checks);
   const explainCommand = (node: string) =>
     explainCommandLine(calledAs(name, io.env), node, options);

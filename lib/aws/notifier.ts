@@ -1,6 +1,7 @@
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import { messageOf, NodegapError } from '../errors.ts';
 import type { Notice, Notifier } from '../ports.ts';
+import { printable, printableLines } from '../printable.ts';
 
 /** SNS documents "less than 100 characters" for a subject. */
 const MAX_SUBJECT_LENGTH = 99;
@@ -35,11 +36,11 @@ export class SnsNotifier implements Notifier {
       new PublishCommand({
         TopicArn: this.#topicArn,
         Subject: subjectOf(notice.subject),
-        Message: bodyOf(notice.body),
+        Message: bodyOf(printableLines(notice.body)),
         MessageAttributes: Object.fromEntries(
           Object.entries(attributes).map(([name, value]) => [
             name,
-            { DataType: 'String', StringValue: value },
+            { DataType: 'String', StringValue: printable(value) },
           ]),
         ),
       }),

@@ -1,4 +1,5 @@
 /** Small wordings that verdicts share. */
+import { cutTo } from '../printable.ts';
 
 /** A duration in its largest whole unit: `45 s`, `12 min`, `5 h`, `3 d`. Negative counts as 0. */
 export function ago(milliseconds: number): string {
@@ -19,6 +20,5 @@ const longestMessage = 1024;
 
 /** At most `length` characters of a message from outside, on one line. Tables cut it further. */
 export function shorten(text: string, length = longestMessage): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+  return cutTo(text.replace(/\s+/g, ' ').trim(), length);
 }

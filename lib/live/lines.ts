@@ -1,6 +1,7 @@
 /** Live events as lines to read. */
 import { isoTime } from '../clock.ts';
 import type { Gap } from '../gap/model.ts';
+import { printable } from '../printable.ts';
 import { ageText } from '../report/age.ts';
 import type { Style } from '../report/style.ts';
 import { plural } from '../report/words.ts';
@@ -52,13 +53,13 @@ export class LiveLines {
         return this.#row(
           at,
           'unknown',
-          `${subjectOf(event)}: ${event.message}${consequence(event)}`,
+          printable(`${subjectOf(event)}: ${event.message}${consequence(event)}`),
         );
       case 'resync':
         return this.#row(
           at,
           'resync',
-          `${subjectOf(event)}: known again after ${ageText(event.forMs)}`,
+          printable(`${subjectOf(event)}: known again after ${ageText(event.forMs)}`),
         );
       default: {
         const { node, daemonSet } = event.gap;
@@ -76,13 +77,14 @@ export class LiveLines {
     return this.#gapRow(first, plural(events.length, 'node'), first.gap.daemonSet, text);
   }
 
-  #gapRow(event: GapEvent, node: string, daemonSet: string, text: string): string {
+  #gapRow(event: GapEvent, nodes: string, of: string, text: string): string {
+    const [node, daemonSet] = [printable(nodes), printable(of)];
     const widths = this.#widths;
     widths.node = Math.max(widths.node, node.length);
     widths.daemonSet = Math.max(widths.daemonSet, daemonSet.length);
     const word = event.type === 'opened' && event.before ? 'open' : event.type;
     const columns = `${this.#style.name(node.padEnd(widths.node))}  ${daemonSet.padEnd(widths.daemonSet)}`;
-    return this.#row(event.at, word, `${columns}  ${text}`);
+    return this.#row(event.at, word, `${columns}  ${printable(text)}`);
   }
 
   #row(at: number, word: string, text: string): string {
@@ -129,11 +131,11 @@ export class LiveLines {
     ].join(', ');
     if (event.cost === undefined) {
       const size = `${plural(event.nodes, 'node')}, ${plural(event.eligiblePairs, 'pair')}`;
-      return `${bold(event.cluster)}: ${size}: ${parts}`;
+      return `${bold(printable(event.cluster))}: ${size}: ${parts}`;
     }
     const stale = event.stale === undefined ? '' : ' when it was last known';
     const after = ageText(event.at - this.#startedAt);
-    return `${bold(event.cluster)}: ${parts}${stale}, after ${after}; ${costText(event.cost)}`;
+    return `${bold(printable(event.cluster))}: ${parts}${stale}, after ${after}; ${costText(event.cost)}`;
   }
 }
 

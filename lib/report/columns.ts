@@ -1,6 +1,7 @@
+import { cutTo, printable } from '../printable.ts';
 import type { Paint } from './style.ts';
 
-/** Text with the colour that it gets once it is in its place. */
+/** Text, from a cluster or not, with the colour that it gets once it is in its place. */
 export interface Cell {
   text: string;
   paint?: Paint;
@@ -14,7 +15,8 @@ const leastLast = 12;
  * Rows under headings, as kubectl prints them: aligned, two spaces apart, without lines around.
  * With a `width` the last column is cut so that each row stays one line of that many characters.
  */
-export function columns(rows: readonly (readonly Cell[])[], width?: number): string {
+export function columns(cells: readonly (readonly Cell[])[], width?: number): string {
+  const rows = cells.map((row) => row.map(printableCell));
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, index) => {
@@ -41,13 +43,12 @@ function line(row: readonly Cell[], widths: number[], room: number | undefined):
   return row
     .map(({ text, paint = (plain) => plain }, index) => {
       const last = index === row.length - 1;
-      if (last) return paint(room === undefined ? text : cut(text, room));
+      if (last) return paint(room === undefined ? text : cutTo(text, room));
       return paint(text) + ' '.repeat((widths[index] ?? 0) - text.length + gap);
     })
     .join('');
 }
 
-/** At most `room` characters, the last a `…` where something is left out. */
-export function cut(text: string, room: number): string {
-  return text.length > room ? `${text.slice(0, room - 1)}…` : text;
+function printableCell(cell: Cell): Cell {
+  return { ...cell, text: printable(cell.text) };
 }

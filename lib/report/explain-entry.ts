@@ -1,9 +1,10 @@
 /** The lines of an explanation: a label, and text folded under itself. */
 import type { Config, Mode } from '../config/model.ts';
 import type { Evidence } from '../gap/model.ts';
+import { printable } from '../printable.ts';
 import type { DrainPlan } from '../remediation/drain-plan.ts';
 import { fold } from './fold.ts';
-import type { Style } from './style.ts';
+import type { Paint, Style } from './style.ts';
 
 export interface ExplainOptions {
   style: Style;
@@ -21,9 +22,16 @@ export interface ExplainOptions {
 
 const labelWidth = 15;
 
+const unpainted: Paint = (text) => text;
+
 /** `label  text`, folded under itself. */
-export function entry(label: string, text: string, options: ExplainOptions): string[] {
-  return labelled(label, folded(text, options), options);
+export function entry(
+  label: string,
+  text: string,
+  options: ExplainOptions,
+  paint = unpainted,
+): string[] {
+  return labelled(label, folded(text, options).map(paint), options);
 }
 
 /** Several texts under one label. */
@@ -31,8 +39,9 @@ export function entries(
   label: string,
   texts: readonly string[],
   options: ExplainOptions,
+  paint = unpainted,
 ): string[] {
-  return texts.flatMap((text, index) => entry(index === 0 ? label : '', text, options));
+  return texts.flatMap((text, index) => entry(index === 0 ? label : '', text, options, paint));
 }
 
 /**
@@ -44,7 +53,7 @@ export function evidenceEntries(
   options: ExplainOptions,
 ): string[] {
   const lines = evidence.flatMap(({ object, field, value, wouldChange }, index) => [
-    ...(evidence[index - 1]?.object === object ? [] : [object]),
+    ...(evidence[index - 1]?.object === object ? [] : [printable(object)]),
     ...folded(`${field} = ${value}`, options, 2),
     ...(wouldChange === undefined
       ? []
@@ -55,7 +64,7 @@ export function evidenceEntries(
 
 function folded(text: string, { width }: ExplainOptions, indent = 0): string[] {
   const room = width === undefined ? undefined : Math.max(30, width - labelWidth - 3) - indent;
-  return fold(text, room).map((line) => ' '.repeat(indent) + line);
+  return fold(printable(text), room).map((line) => ' '.repeat(indent) + line);
 }
 
 function labelled(label: string, lines: readonly string[], { style }: ExplainOptions): string[] {

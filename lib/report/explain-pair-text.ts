@@ -3,6 +3,7 @@ import { isoTime } from '../clock.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Evidence, Gap } from '../gap/model.ts';
 import { conditionOf, type Pod } from '../kubernetes/objects.ts';
+import { printable } from '../printable.ts';
 import type { GapVerdict } from '../remediation/actionable.ts';
 import { ageSince, ageText } from './age.ts';
 import { personText } from './drain-lines.ts';
@@ -38,7 +39,7 @@ export function pairBlock(pair: PairExplanation, options: ExplainOptions): strin
 }
 
 function headline({ daemonSet, state }: PairExplanation, { style, now }: ExplainOptions): string {
-  const name = style.bold(daemonSet);
+  const name = style.bold(printable(daemonSet));
   switch (state.kind) {
     case 'gap': {
       const { cause, blame, since: from, required } = state.verdict.gap;
@@ -97,11 +98,13 @@ function gapLines(verdict: GapVerdict, pair: PairExplanation, options: ExplainOp
     ...evidenceEntries('blame rests on', ofBlameAlone(gap, pair), options),
     ...timeLines(gap, options),
     ...actionLines(verdict, pair, options),
-    ...entries('look further', lookFurther(gap, options.context).map(style.name), {
-      ...options,
+    ...entries(
+      'look further',
+      lookFurther(gap, options.context),
       // Commands are copied, so they stay whole.
-      width: undefined,
-    }),
+      { ...options, width: undefined },
+      style.name,
+    ),
   ];
 }
 

@@ -3,6 +3,7 @@ import { formatDuration } from '../config/duration.ts';
 import type { ApprovalPolicy } from '../config/model.ts';
 import { keepsPodsOut, taintText } from '../gap/tolerations.ts';
 import { conditionOf } from '../kubernetes/objects.ts';
+import { printable } from '../printable.ts';
 import { anyMark } from '../safety/ownership.ts';
 import { ageSince } from './age.ts';
 import type { Cell } from './columns.ts';
@@ -57,9 +58,10 @@ function headlines(explanation: NodeExplanation, options: ExplainOptions): strin
     { text: kind === 'unknown' ? 'kind unknown' : kind },
     ...(claim === undefined ? [] : [{ text: `NodeClaim ${claim}` }]),
   ];
-  const name = `node ${node.metadata.name}`;
+  const name = printable(`node ${node.metadata.name}`);
   const lines = [{ shown: `${style.bold(name)}:`, used: name.length + 1 }];
-  facts.forEach(({ text, paint = (plain) => plain }, index) => {
+  facts.forEach(({ text: raw, paint = (plain) => plain }, index) => {
+    const text = printable(raw);
     const line = lines.at(-1);
     const between = index === 0 ? ' ' : ' · ';
     if (line === undefined || line.used + between.length + text.length > width) {
@@ -103,7 +105,10 @@ function drainBlock(options: ExplainOptions): string[] {
   if (groups.length === 0) return [title, '  find no pods'];
   return [
     title,
-    ...groups.flatMap(({ title: name, pods }) => [`  ${name}`, ...pods.map((pod) => `    ${pod}`)]),
+    ...groups.flatMap(({ title: name, pods }) => [
+      `  ${name}`,
+      ...pods.map((pod) => `    ${printable(pod)}`),
+    ]),
   ];
 }
 

@@ -3,7 +3,8 @@
  * indented lines under its row, folded between words and never cut: first the action (and
  * in wide output message and reason), then cause and blame too.
  */
-import { type Cell, columns, cut, widthOf } from './columns.ts';
+import { cutTo, printable } from '../printable.ts';
+import { type Cell, columns, widthOf } from './columns.ts';
 import { fold } from './fold.ts';
 import type { Paint, Style } from './style.ts';
 
@@ -67,7 +68,7 @@ function placeOf({ wide }: GapRow): Cell[] {
 function wideOf(row: GapRow): Cell[] {
   if (row.wide === undefined) return [];
   const { message, reason } = row.wide;
-  return [...placeOf(row), { ...message, text: cut(message.text, widestMessage) }, reason];
+  return [...placeOf(row), { ...message, text: cutTo(message.text, widestMessage) }, reason];
 }
 
 /** Longer ones would push the column after them out of sight; on lines of their own they stay whole. */
@@ -85,7 +86,7 @@ function stacked(
   const blocks = rows.flatMap((row, index) => {
     const more = row.wide === undefined ? [] : [row.wide.message, row.wide.reason];
     const below = [...belowOf(row), ...more].flatMap(({ text, paint = plain }) =>
-      fold(text, width - indent.length).map((line) => indent + paint(line)),
+      fold(printable(text), width - indent.length).map((line) => indent + paint(line)),
     );
     return [lines[index] ?? '', ...below];
   });

@@ -17,12 +17,13 @@ const nodeCauses: readonly Cause[] = [
 /** kubectl commands that show more about a gap, the most telling first. */
 export function lookFurther(gap: Gap, context: string | undefined): string[] {
   const kubectl = context === undefined ? 'kubectl' : `kubectl --context ${quoted(context)}`;
-  const [namespace = '', name = ''] = gap.daemonSet.split('/');
+  const [namespace = '', name = ''] = gap.daemonSet.split('/').map(quoted);
+  const node = quoted(gap.node);
   const commands: string[] = [];
   if (gap.pod === undefined) {
     commands.push(`${kubectl} -n ${namespace} describe daemonset ${name}`);
   } else {
-    const { name: pod } = gap.pod;
+    const pod = quoted(gap.pod.name);
     commands.push(`${kubectl} -n ${namespace} describe pod ${pod}`);
     if (endedCauses.includes(gap.cause)) {
       commands.push(`${kubectl} -n ${namespace} logs ${pod} --all-containers --previous`);
@@ -31,9 +32,9 @@ export function lookFurther(gap: Gap, context: string | undefined): string[] {
     }
   }
   if (roomCauses.includes(gap.cause)) {
-    commands.push(`${kubectl} get pods -A --field-selector spec.nodeName=${gap.node}`);
+    commands.push(`${kubectl} get pods -A --field-selector spec.nodeName=${node}`);
   }
-  if (nodeCauses.includes(gap.cause)) commands.push(`${kubectl} describe node ${gap.node}`);
+  if (nodeCauses.includes(gap.cause)) commands.push(`${kubectl} describe node ${node}`);
   if (gap.blame === 'daemonset') {
     commands.push(`${kubectl} -n ${namespace} rollout history daemonset ${name}`);
   }

@@ -1,5 +1,6 @@
 /** The result of `nodegap scan` as a table for people. */
 import type { Detection, Gap } from '../gap/model.ts';
+import { printable } from '../printable.ts';
 import type { GapVerdict } from '../remediation/actionable.ts';
 import { ageText } from './age.ts';
 import { type Cell, columns } from './columns.ts';
@@ -144,7 +145,7 @@ function summary(
   return [
     `${style.bold(plural(counts.gaps, 'gap'))} on ${plural(nodes, 'node')}: ${causes.join(', ')} (${looked}${unknown})`,
     actionLine(verdicts, options),
-    style.dim(`why: ${explainCommand(first?.gap.node ?? 'NODE')}`),
+    style.dim(`why: ${printable(explainCommand(first?.gap.node ?? 'NODE'))}`),
   ].join('\n');
 }
 

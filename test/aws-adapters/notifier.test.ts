@@ -49,6 +49,12 @@ it.each([
   expect(input?.Subject).toBe(expected);
 });
 
+it('writes out what could not be seen, and leaves the lines of a body', async () => {
+  const input = await sent({ body: 'one\u001b[2J\ntwo\u202e', node: 'n1\u0000' });
+  expect(input?.Message).toBe('one\\u001b[2J\ntwo\\u202e');
+  expect(input?.MessageAttributes?.node?.StringValue).toBe('n1\\u0000');
+});
+
 it('cuts a body that SNS would refuse, between characters, and says so', async () => {
   const body = `x${'ä'.repeat(200_000)}`;
   const message = String((await sent({ body }))?.Message);
