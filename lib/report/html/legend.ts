@@ -1,11 +1,12 @@
-/** What the marks of the map mean. Every state has a letter or a pattern besides its colour. */
+/** What the marks of the map mean. Every state has a pattern or a letter besides its colour; the
+ * letter of a gap is that of the blame, so the boxes of gaps bear none here. */
 import { html, type Markup } from './markup.ts';
 import { blameLetters } from './page-data.ts';
 
 const states: [tone: string, mark: string, text: string][] = [
-  ['act', 'N', 'gap, nodegap would act on the node'],
-  ['held', 'D', 'gap, left alone or waiting'],
-  ['optional', 'U', 'gap of a DaemonSet that is not required'],
+  ['act', '', 'gap, nodegap would act on the node'],
+  ['held', '', 'gap, left alone or waiting'],
+  ['optional', '', 'gap of a DaemonSet that is not required'],
   ['unknown', '?', 'unknown: neither well nor a gap'],
   ['covered', '', 'covered: a pod is Running and Ready'],
   ['not-meant', '', 'not meant to run there'],

@@ -41,7 +41,8 @@ The identities of nodegap itself, which may do what your RBAC gives to their gro
   ${cluster.kubeconfig('reader')}
   ${cluster.kubeconfig('actuator')}
 
-Here, to break the pods of a DaemonSet on one node (or on every node: *), and to heal them:
+Here, to break the pods of a DaemonSet on one node, or on every node that was not named (*), and
+to heal them:
 
   fault worker-1 kube-system/cni crash-loop
   fault worker-1 kube-system/cni ready
