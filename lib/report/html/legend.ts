@@ -1,5 +1,7 @@
-/** What the marks of the map mean. Every state has a pattern or a letter besides its colour; the
- * letter of a gap is that of the blame, so the boxes of gaps bear none here. */
+/**
+ * What the marks of the map mean. Every state has a pattern or a letter besides its colour. The
+ * letter of a gap is that of the blame, so the boxes of gaps bear none here.
+ */
 import { html, type Markup } from './markup.ts';
 import { blameLetters } from './page-data.ts';
 
