@@ -5,6 +5,7 @@ import { createReader } from '../../lib/kubernetes/reader.ts';
 import { createTransport } from '../../lib/kubernetes/transport.ts';
 import type { Watches } from '../../local/cluster/api/watches.ts';
 import { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
+import { WatchServer } from '../kubernetes/watch-server.ts';
 import { dumpOf, nodegap, noon, type Run } from './run.ts';
 
 const minute = 60_000;
@@ -93,6 +94,31 @@ async function watching({ args = [], prepare, columns }: Setup = {}): Promise<Wa
       return result;
     },
   };
+}
+
+/** Runs the command against an empty cluster that answers as prepared; `end` is Ctrl-C after a line. */
+async function against(
+  prepare: (server: WatchServer, end: (after: RegExp) => void) => void,
+): Promise<Run> {
+  const server = await new WatchServer().start();
+  const transport = createTransport({ server: server.url });
+  cleanups.push(() => server.close());
+  let after: RegExp | undefined;
+  let interrupt: () => void = () => undefined;
+  prepare(server, (line) => {
+    after = line;
+  });
+  return nodegap(['scan', '--watch'], {
+    onWrite(text) {
+      if (after?.test(text) === true) interrupt();
+    },
+    onInterrupt(listener) {
+      interrupt = listener;
+      return () => undefined;
+    },
+    connect: async () =>
+      ({ name: 'sim', transport, reader: createReader(transport) }) as KubeconfigConnection,
+  });
 }
 
 /** The objects of NDJSON. */
@@ -241,6 +267,30 @@ describe('nodegap scan --watch', () => {
     expect(err).toMatch(
       /^error: not allowed to watch pods: .*\nhint: --watch needs the verb watch .*\n$/,
     );
+  });
+
+  it('ends with one error when a watch is answered with a page, and prints nothing more', async () => {
+    const { code, out, err } = await against((server) => {
+      const page = { status: 200, body: 'log in', headers: { 'content-type': 'text/html' } };
+      server.refuseWatch.push(page, page, page, page);
+    });
+    expect(code).toBe(1);
+    expect(out).toBe('');
+    expect(err).toMatch(
+      /^error: the watch of \S+ was answered with text\/html in place of application\/json\nhint: .*\n$/,
+    );
+  });
+
+  it('tells what complete lists show where no watch stands', async () => {
+    const { code, out, err } = await against((server, end) => {
+      server.refuseWatch.push(...Array.from({ length: 100 }, () => ({ status: 200, body: {} })));
+      end(/ follows /);
+    });
+    expect(err).toBe('');
+    expect(out).toMatch(
+      / follows {2}sim: 0 nodes, 0 pairs: no gaps\n.* ended .* when it was last known, /,
+    );
+    expect(code).toBe(0);
   });
 
   it('goes on without NodeClaims where they may not be watched', async () => {
