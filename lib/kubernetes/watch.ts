@@ -73,7 +73,7 @@ const backoff = { baseMs: 500, maxMs: 10_000 };
 /** A stream that ended sooner is a failed try, whatever it said; one that lasted ends a series. */
 const decentMs = 10_000;
 /** A stream on which nothing came stands when it has lasted as long: a refusal comes at once. */
-const standsAfterMs = 1_000;
+const standsAfterMs = 500;
 
 /**
  * Follows `resource` until the signal aborts; then it returns.

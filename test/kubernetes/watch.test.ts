@@ -282,10 +282,10 @@ describe('following a resource', () => {
     expect(heard.words.slice(1)).toEqual(['broken unreachable', 'broken forbidden']);
   });
 
-  it('says that it follows once a stream has lasted a second with nothing said', async () => {
+  it('says that it follows once a stream has lasted half a second with nothing said', async () => {
     const { heard, pass, opened } = await following();
     await opened;
-    pass(999);
+    pass(499);
     expect(heard.words).not.toContain('following');
     pass(1);
     expect(heard.words).toEqual(['listed first a', 'following']);
