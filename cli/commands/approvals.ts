@@ -5,6 +5,7 @@ import { NodegapError } from '../../lib/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import { withAwsFailures } from '../aws-failure.ts';
 import type { CommandContext } from '../context.ts';
+import { jsonText } from '../data-text.ts';
 import type { Io } from '../io.ts';
 
 /** Name of the function that the stack gives people to answer through. */
@@ -99,7 +100,7 @@ async function list({ io }: CommandContext, options: Options): Promise<void> {
   });
   const { approvals } = listSchema.parse(answer);
   if (options.output === 'json') {
-    io.stdout.write(`${JSON.stringify(approvals, null, 2)}\n`);
+    io.stdout.write(`${jsonText(approvals)}\n`);
     return;
   }
   if (approvals.length === 0) {

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { nearest } from '../../lib/config/suggest.ts';
 import { isKubernetesError, UsageError } from '../../lib/errors.ts';
@@ -19,6 +18,7 @@ import {
   type ViewOptions,
 } from '../cluster-view.ts';
 import type { CommandContext } from '../context.ts';
+import { jsonText, yamlText } from '../data-text.ts';
 import { styleFor } from '../io.ts';
 import { nodesInWork } from '../marks.ts';
 
@@ -68,10 +68,10 @@ export function explainCommand({ io }: CommandContext): Command {
       const report = () => explainReport(explanation, { ...shared, cluster: facts.cluster });
       switch (options.output) {
         case 'json':
-          io.stdout.write(`${JSON.stringify(report(), null, 2)}\n`);
+          io.stdout.write(`${jsonText(report())}\n`);
           break;
         case 'yaml':
-          io.stdout.write(stringify(report()));
+          io.stdout.write(yamlText(report()));
           break;
         case 'text':
           io.stdout.write(

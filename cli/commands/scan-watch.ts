@@ -16,6 +16,7 @@ import { printable } from '../../lib/printable.ts';
 import { actionableGaps } from '../../lib/remediation/actionable.ts';
 import { connectTo, readConfig, settingsOf, type ViewOptions } from '../cluster-view.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
+import { jsonText } from '../data-text.ts';
 import { type Io, styleFor } from '../io.ts';
 import { nodesInWork } from '../marks.ts';
 import { warnOfIdleRequirements } from '../requirements.ts';
@@ -135,7 +136,7 @@ function explained(error: unknown): unknown {
 function teller(io: Io, options: WatchOptions): (events: readonly LiveEvent[]) => void {
   if (options.output === 'json') {
     return (events) => {
-      io.stdout.write(events.map((event) => `${JSON.stringify(liveJson(event))}\n`).join(''));
+      io.stdout.write(events.map((event) => `${jsonText(liveJson(event), true)}\n`).join(''));
     };
   }
   const startedAt = io.clock.now();

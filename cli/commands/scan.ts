@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { detect } from '../../lib/gap/detect.ts';
 import { crossChecksOf } from '../../lib/gap/status-check.ts';
@@ -19,6 +18,7 @@ import {
   type ViewOptions,
 } from '../cluster-view.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
+import { jsonText, yamlText } from '../data-text.ts';
 import { calledAs, explainCommandLine } from '../explain-hint.ts';
 import { styleFor } from '../io.ts';
 import { nodesInWork } from '../marks.ts';
@@ -93,10 +93,10 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
     explainCommandLine(calledAs(name, io.env), node, options);
   switch (options.output) {
     case 'json':
-      io.stdout.write(`${JSON.stringify({ ...report, read: view.read }, null, 2)}\n`);
+      io.stdout.write(`${jsonText({ ...report, read: view.read })}\n`);
       break;
     case 'yaml':
-      io.stdout.write(stringify({ ...report, read: view.read }));
+      io.stdout.write(yamlText({ ...report, read: view.read }));
       break;
     case 'html':
       io.stdout.write(

@@ -1,6 +1,7 @@
 /** A cluster whose every name and message tries to steer the terminal, or to look like other text. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { LiveLines } from '../../lib/live/lines.ts';
 import type { LiveEvent } from '../../lib/live/model.ts';
 import { createStyle } from '../../lib/report/style.ts';
@@ -56,6 +57,21 @@ describe.each([
       expect(unseenIn(out + err)).toEqual([]);
     }
   });
+});
+
+it.each(['json', 'yaml'])('-o %s holds what the cluster said, in escapes', async (format) => {
+  const read = (text: string) => (format === 'json' ? JSON.parse(text) : parse(text));
+  const scanned = await run(['scan', '-o', format]);
+  expect(unseenIn(scanned.out)).toEqual([]);
+  const names = new Set(read(scanned.out).gaps.map(({ node: name }: { node: string }) => name));
+  expect(names).toEqual(new Set(facts.nodes.map(({ metadata }) => metadata.name)));
+  for (const { metadata } of facts.nodes) {
+    const { out } = await nodegap(['explain', metadata.name, '--file', '-', '-o', format], {
+      stdin: dump,
+    });
+    expect(unseenIn(out)).toEqual([]);
+    expect(read(out).node.name).toBe(metadata.name);
+  }
 });
 
 it('scan in colours says the same as without', async () => {
