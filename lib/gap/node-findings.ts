@@ -5,6 +5,7 @@ import type { Finding } from './finding.ts';
 import type { Evidence } from './model.ts';
 import type { NodeHealth } from './node-health.ts';
 import { taintText } from './tolerations.ts';
+import { fieldText } from './words.ts';
 
 /** The node itself says, or no longer says, how it is. */
 export function nodeNotReady(
@@ -18,7 +19,7 @@ export function nodeNotReady(
       {
         object: `node ${node.metadata.name}`,
         field: 'status.conditions[Ready].status',
-        value: health.status,
+        value: fieldText(health.status),
         wouldChange: 'the kubelet reports Ready=True',
       },
     ],

@@ -2,7 +2,7 @@
 import { isoTime, parseTime } from '../clock.ts';
 import { conditionOf, type Node } from '../kubernetes/objects.ts';
 import type { Evidence } from './model.ts';
-import { ago } from './words.ts';
+import { ago, fieldText } from './words.ts';
 
 /** Reasons for which nothing can be said of a node. */
 export const HEARTBEAT_STALE = 'heartbeat-stale';
@@ -46,7 +46,7 @@ export function nodeHealthOf(node: Node, now: number): NodeHealth {
       kind: 'not-ready',
       status: ready.status,
       since: parseTime(ready.lastTransitionTime),
-      message: `node ${node.metadata.name} is not Ready: its Ready condition is ${ready.status}${why}`,
+      message: `node ${node.metadata.name} is not Ready: its Ready condition is ${fieldText(ready.status)}${why}`,
     };
   }
   const heartbeat = parseTime(ready.lastHeartbeatTime);
@@ -77,7 +77,7 @@ function readyEvidence(
   return {
     object: `node ${node.metadata.name}`,
     field: `status.conditions[Ready].${field}`,
-    value: value ?? 'absent',
+    value: fieldText(value),
     wouldChange,
   };
 }

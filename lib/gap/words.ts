@@ -15,6 +15,11 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
+/** The value of a field as evidence shows it: one that is there and empty is not absent. */
+export function fieldText(value: string | undefined): string {
+  return value === '' ? '""' : (value ?? 'absent');
+}
+
 /** As long as the note of an Event may be (k8s.io/kubernetes pkg/apis/core/validation/events.go). */
 const longestMessage = 1024;
 

@@ -2,6 +2,7 @@
 import { formatDuration } from '../config/duration.ts';
 import type { ApprovalPolicy } from '../config/model.ts';
 import { keepsPodsOut, taintText } from '../gap/tolerations.ts';
+import { fieldText } from '../gap/words.ts';
 import { conditionOf } from '../kubernetes/objects.ts';
 import { printable } from '../printable.ts';
 import { anyMark } from '../safety/ownership.ts';
@@ -82,7 +83,10 @@ function stateCell({ node, unknown }: NodeExplanation, style: Style): Cell {
   }
   return ready?.status === 'True'
     ? { text: 'Ready', paint: style.good }
-    : { text: `not Ready (${ready?.status ?? 'no'} condition)`, paint: style.bad };
+    : {
+        text: `not Ready (${ready === undefined ? 'no' : fieldText(ready.status)} condition)`,
+        paint: style.bad,
+      };
 }
 
 function isolationLines({ node }: NodeExplanation, options: ExplainOptions): string[] {

@@ -2,6 +2,7 @@
 import { isoTime, parseTime } from '../clock.ts';
 import type { Evidence, Gap, PairState } from '../gap/model.ts';
 import { readyChangedAt } from '../gap/readiness.ts';
+import { fieldText } from '../gap/words.ts';
 import { conditionOf, type DaemonSet, keyOf, type Node, type Pod } from '../kubernetes/objects.ts';
 import type { ShouldRun } from './should-run.ts';
 
@@ -69,11 +70,11 @@ export function gapEvidence(gap: Gap): Evidence[] {
 function readyEvidence(pod: Pod): Evidence[] {
   const object = `pod ${keyOf(pod)}`;
   return [
-    { object, field: 'status.phase', value: pod.status.phase ?? 'absent' },
+    { object, field: 'status.phase', value: fieldText(pod.status.phase) },
     {
       object,
       field: 'status.conditions[Ready].status',
-      value: conditionOf(pod.status.conditions, 'Ready')?.status ?? 'absent',
+      value: fieldText(conditionOf(pod.status.conditions, 'Ready')?.status),
       wouldChange: 'it becomes False or Unknown, the pod goes away, or the node is not Ready',
     },
   ];
@@ -98,7 +99,7 @@ function settlingEvidence(pod: Pod, daemonSet: DaemonSet): Evidence[] {
     {
       object: `pod ${keyOf(pod)}`,
       field: 'status.conditions[Ready].lastTransitionTime',
-      value: conditionOf(pod.status.conditions, 'Ready')?.lastTransitionTime ?? 'absent',
+      value: fieldText(conditionOf(pod.status.conditions, 'Ready')?.lastTransitionTime),
     },
     {
       object: `daemonset ${keyOf(daemonSet)}`,
@@ -121,7 +122,7 @@ export function nodeEvidence(node: Node): Evidence[] {
     {
       object,
       field: 'status.conditions[Ready].status',
-      value: ready?.status ?? 'absent',
+      value: fieldText(ready?.status),
       wouldChange:
         ready?.status === 'True'
           ? 'it becomes False or Unknown: then every gap here is node-not-ready'

@@ -159,6 +159,14 @@ export const classification: CauseCase[] = [
     cause: 'node-not-ready',
   },
   {
+    title: 'a node whose Ready condition is empty',
+    parts: {
+      nodes: [node('n1', { conditions: [condition('Ready', '', hour)] })],
+      pods: [pod('n1')],
+    },
+    cause: 'node-not-ready',
+  },
+  {
     title: 'C30 preemption in flight',
     parts: unplaced(
       {
