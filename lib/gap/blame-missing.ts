@@ -13,9 +13,15 @@ import {
 import type { Evidence } from './model.ts';
 import type { Peers } from './peers.ts';
 import { isUnobserved } from './rollout.ts';
-import { count } from './words.ts';
+import { ago, count } from './words.ts';
 
-/** Only the controller makes pods: when it made none for anyone, the node proves nothing. */
+/** A controller that has made no pod for longer than this may have stopped. */
+const RECENT_MS = 60 * 60_000;
+
+/**
+ * Only the controller makes pods: when it made none for anyone, the node proves nothing, nor while
+ * other nodes wait for theirs.
+ */
 export function blameMissing(gap: BlamedGap, peers: Peers): BlameVerdict {
   const { latestPod, latestReadyPod } = peers;
   const began = isoTime(gap.since);
@@ -57,6 +63,37 @@ export function blameMissing(gap: BlamedGap, peers: Peers): BlameVerdict {
     return unclear(
       `other nodes got pods of it since ${began}, but without records of earlier scans it is not known when this one went missing`,
       [newest, ...lag],
+    );
+  }
+  const waiting = peers.failingWith('missing');
+  if (waiting > 1) {
+    return unclear(
+      `${waiting} of ${count(peers.judged, 'node')} have had no pod of it past their grace: the controller may still be on its way to them, or may have stopped, the last pod that it made is of ${isoTime(latestPod.at)}`,
+      [
+        counted(
+          gap,
+          'nodes without a pod of it past their grace',
+          `${waiting} of ${peers.judged}`,
+          'this is the only one',
+        ),
+        newest,
+        ...lag,
+      ],
+    );
+  }
+  const from = gap.since + gap.updateDeadlineMs;
+  if (latestReadyPod.at <= from || latestReadyPod.at < gap.now - RECENT_MS) {
+    return unclear(
+      `the youngest Ready pod of it, on node ${latestReadyPod.node}, was made at ${isoTime(latestReadyPod.at)}, ${ago(latestReadyPod.at - gap.since)} after this gap began and ${ago(gap.now - latestReadyPod.at)} ago: the controller may not have come to this node, or may have stopped since`,
+      [
+        counted(
+          gap,
+          'metadata.creationTimestamp of its youngest Ready pod',
+          `${isoTime(latestReadyPod.at)} on node ${latestReadyPod.node}`,
+          `another node gets a pod after ${isoTime(Math.max(from, gap.now - RECENT_MS))}, and it is Ready`,
+        ),
+        ...lag,
+      ],
     );
   }
   return node(

@@ -5,11 +5,11 @@
  * template, so it is the one of the youngest pod.
  */
 import { isoTime } from '../clock.ts';
-import { type BlamedGap, type BlameVerdict, counted, daemonset } from './blame-verdict.ts';
+import { type BlamedGap, type BlameVerdict, counted, daemonset, isFew } from './blame-verdict.ts';
 import type { Cause, Evidence } from './model.ts';
 import type { Peers } from './peers.ts';
 import type { RevisionView } from './revision-view.ts';
-import { imagesOf, isOnDelete } from './rollout.ts';
+import { allowanceOf, imagesOf, isOnDelete } from './rollout.ts';
 import { ago, count } from './words.ts';
 
 /** Causes that a template revision can bring with it. */
@@ -36,12 +36,16 @@ type Update =
   | { kind: 'under-way' }
   | { kind: 'stalled' };
 
-/** The DaemonSet's fault when no node runs the failing revision happily and others run another. */
+/**
+ * The DaemonSet's fault when no node runs the failing revision happily and others run another, and
+ * when an update fails on more than a few nodes or is held up.
+ */
 export function blameOnRevision(gap: BlamedGap, peers: Peers): BlameVerdict | undefined {
   const { cause } = gap.finding;
   const own = peers.revision(gap.revision);
   const others = peers.coveredByOthers(gap.revision);
-  if (own === undefined || own.healthy > 0 || others === 0) return undefined;
+  if (own === undefined || others === 0) return undefined;
+  if (own.healthy > 0) return blameOnUpdate(own, gap, peers);
   const update = updateTo(own, gap, peers);
   const applies =
     revisionCauses.includes(cause) || (stallCauses.includes(cause) && update.kind === 'stalled');
@@ -49,6 +53,59 @@ export function blameOnRevision(gap: BlamedGap, peers: Peers): BlameVerdict | un
   const healthy = `${count(others, 'node')} on another revision ${others === 1 ? 'is' : 'are'} healthy`;
   const reason = `no node runs revision ${own.name} happily, while ${healthy}`;
   return daemonset(`${reason}${moreOf(update, gap, peers)}`, evidenceOf(own, update, gap, peers));
+}
+
+/** Nodes where a pod of the revision fails in a way that the template can bring about. */
+export function failingOf(view: RevisionView): number {
+  return revisionCauses.reduce((sum, cause) => sum + view.withCause(cause), 0);
+}
+
+/** Nodes are on another revision than that of the gap, which is the newest and no younger than it. */
+export function isUpdating(gap: BlamedGap, peers: Peers): boolean {
+  const own = peers.revision(gap.revision);
+  if (own === undefined || peers.coveredByOthers(gap.revision) === 0) return false;
+  const { kind } = updateTo(own, gap, peers);
+  return kind === 'under-way' || kind === 'stalled';
+}
+
+/** An update that works on some nodes. */
+function blameOnUpdate(own: RevisionView, gap: BlamedGap, peers: Peers): BlameVerdict | undefined {
+  if (!revisionCauses.includes(gap.finding.cause) || !isUpdating(gap, peers)) return undefined;
+  const failing = failingOf(own);
+  const others = peers.coveredByOthers(own.name);
+  const left = `${count(others, 'node')} ${others === 1 ? 'is' : 'are'} still on another`;
+  const undo = undoOf(gap, peers);
+  const back = undo === undefined ? '' : `: ${undo}${afterwards(gap)}`;
+  const evidence = evidenceOf(own, { kind: 'under-way' }, gap, peers);
+  if (!isFew(failing, failing + own.healthy)) {
+    return daemonset(
+      `the update to revision ${own.name} fails on ${failing} of the ${failing + own.healthy} nodes that it has reached, while ${left}${back}`,
+      evidence,
+    );
+  }
+  const held = heldUp(own, failing, gap, peers);
+  if (held === undefined) return undefined;
+  return daemonset(
+    `the update to revision ${own.name} is held up, ${held}, while ${left}; ${count(own.healthy, 'other node')} ${own.healthy === 1 ? 'runs' : 'run'} it happily, so look at node ${gap.node} as well${back}`,
+    evidence,
+  );
+}
+
+/** Why an update does not move on by itself: its failures use up what it is allowed, or it rests. */
+function heldUp(
+  own: RevisionView,
+  failing: number,
+  gap: BlamedGap,
+  peers: Peers,
+): string | undefined {
+  // OnDelete moves on when somebody deletes pods.
+  if (isOnDelete(gap.daemonSet)) return undefined;
+  const allowance = allowanceOf(gap.daemonSet, peers.judged);
+  if (allowance > 0 && failing >= allowance) {
+    return `${count(failing, 'node')} failing of ${allowance} that may be without a Ready pod`;
+  }
+  const rests = gap.now - own.lastPod;
+  return rests > marginOf(gap) ? `none of its pods was made for ${ago(rests)}` : undefined;
 }
 
 /**
@@ -68,13 +125,16 @@ function updateTo(own: RevisionView, gap: BlamedGap, peers: Peers): Update {
   if (newest !== undefined && newest.name !== own.name && newest.lastPod > own.lastPod) {
     return { kind: 'superseded', by: newest };
   }
-  // A pod of the earlier revision that is on its way out begins the gap, and has its own time for it.
-  const { terminationGracePeriodSeconds = 30 } = gap.daemonSet.spec.template.spec;
-  const margin = gap.updateDeadlineMs + terminationGracePeriodSeconds * 1000;
-  if (gap.since + margin < own.firstPod) return { kind: 'younger-than-gap' };
+  if (gap.since + marginOf(gap) < own.firstPod) return { kind: 'younger-than-gap' };
   return gap.now >= own.firstPod + gap.updateDeadlineMs
     ? { kind: 'stalled' }
     : { kind: 'under-way' };
+}
+
+/** A pod of the earlier revision that is on its way out begins the gap, and has its own time for it. */
+function marginOf({ daemonSet, updateDeadlineMs }: BlamedGap): number {
+  const { terminationGracePeriodSeconds = 30 } = daemonSet.spec.template.spec;
+  return updateDeadlineMs + terminationGracePeriodSeconds * 1000;
 }
 
 function moreOf(update: Update, gap: BlamedGap, peers: Peers): string {

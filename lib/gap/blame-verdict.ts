@@ -16,6 +16,7 @@ export interface BlamedGap {
   daemonSet: DaemonSet;
   node: string;
   zone: string | undefined;
+  arch: string | undefined;
   revision: string | undefined;
   /** Epoch ms. */
   since: number;
@@ -33,6 +34,13 @@ const MANY_SHARE = 0.5;
 
 export function isMany(nodes: number, of: number): boolean {
   return nodes >= MANY_NODES && nodes >= MANY_SHARE * of;
+}
+
+/** "A few" nodes of those that run a revision: a single one, or less than a fifth. */
+const FEW_SHARE = 0.2;
+
+export function isFew(nodes: number, of: number): boolean {
+  return nodes <= 1 || nodes < FEW_SHARE * of;
 }
 
 export function node(reason: string, evidence: Evidence[]): BlameVerdict {

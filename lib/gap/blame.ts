@@ -5,7 +5,6 @@
  * for causes that a changed ConfigMap, credential or image tag can bring about, a witness is asked
  * for, a pod of the same revision that was made after this gap began and has stayed Ready elsewhere.
  */
-import { isoTime } from '../clock.ts';
 import { blameMissing } from './blame-missing.ts';
 import { blameOnRevision, undoOf } from './blame-revision.ts';
 import {
@@ -18,9 +17,14 @@ import {
   node,
   unclear,
 } from './blame-verdict.ts';
-import type { Cause } from './model.ts';
+import {
+  blameByWitness,
+  needsWitness,
+  nothingToCompare,
+  peersText,
+  witnessOf,
+} from './blame-witness.ts';
 import type { Peers, Share } from './peers.ts';
-import type { Witness } from './revision-view.ts';
 import { count } from './words.ts';
 
 export type { BlamedGap, BlameVerdict } from './blame-verdict.ts';
@@ -33,9 +37,6 @@ const ZONE_SHARE_ELSEWHERE = 0.2;
 /** NotReady nodes from which on the cluster is at fault and not each node. */
 const CLUSTER_NODES = 3;
 const CLUSTER_SHARE = 0.5;
-
-/** Causes for which older pods prove nothing. */
-const witnessCauses: readonly Cause[] = ['image-pull', 'crash-loop', 'not-ready', 'oom-killed'];
 
 /** Decides the blame of one gap by how the other nodes of its DaemonSet fare. */
 export function blameOf(gap: BlamedGap, peers: Peers): BlameVerdict {
@@ -137,7 +138,7 @@ function blameByPeers(gap: BlamedGap, peers: Peers): BlameVerdict {
         ])
       : unclear('no other node runs it, so there is nothing to compare with', evidence);
   }
-  return witnessCauses.includes(cause) ? blameByWitness(gap, peers) : blameByRevision(gap, peers);
+  return needsWitness(gap, peers) ? blameByWitness(gap, peers) : blameByRevision(gap, peers);
 }
 
 /**
@@ -147,7 +148,7 @@ function blameByPeers(gap: BlamedGap, peers: Peers): BlameVerdict {
  */
 function failsAlike(gap: BlamedGap, peers: Peers): BlameVerdict | undefined {
   const { cause } = gap.finding;
-  const proved = witnessCauses.includes(cause)
+  const proved = needsWitness(gap, peers)
     ? witnessOf(gap, peers) !== undefined
     : peers.healthyOf(gap.revision) > 0;
   const ofOthers = peers
@@ -200,66 +201,6 @@ function blameNotReady(gap: BlamedGap, peers: Peers): BlameVerdict {
   );
 }
 
-/**
- * A pod of the gap's revision that was made since and has stayed Ready on another node. For an image
- * pull, one on a node that joined since: older nodes may start it from the image they have.
- */
-function witnessOf(gap: BlamedGap, peers: Peers): Witness | undefined {
-  const view = peers.revision(gap.revision);
-  const witness = isPull(gap) ? view?.pullWitness : view?.witness;
-  return witness !== undefined && witness.at > gap.since ? witness : undefined;
-}
-
-function isPull({ finding }: BlamedGap): boolean {
-  return finding.cause === 'image-pull';
-}
-
-function blameByWitness(gap: BlamedGap, peers: Peers): BlameVerdict {
-  const witness = witnessOf(gap, peers);
-  if (witness === undefined) return withoutWitness(gap, peers);
-  const [at, began] = [isoTime(witness.at), isoTime(gap.since)];
-  const { pod, node: name, readyAt } = witness;
-  const made = isPull(gap)
-    ? `a pod of revision ${gap.revision} is Ready on ${name}, which joined at ${at}, after this gap began at ${began}`
-    : `a pod of revision ${gap.revision} made at ${at}, after this gap began at ${began}, is Ready on ${name}`;
-  return node(made, [
-    {
-      object: isPull(gap) ? `node ${name}` : `pod ${pod}`,
-      field: 'metadata.creationTimestamp',
-      value: isPull(gap) ? at : `${at} on node ${name}`,
-      wouldChange: 'its pod fails as well, or half of the nodes fail alike',
-    },
-    {
-      object: `pod ${pod}`,
-      field: 'status.conditions[Ready].lastTransitionTime',
-      value: isoTime(readyAt),
-    },
-  ]);
-}
-
-function withoutWitness(gap: BlamedGap, peers: Peers): BlameVerdict {
-  const began = isoTime(gap.since);
-  const view = peers.revision(gap.revision);
-  const wanted = isPull(gap)
-    ? `a pod of the revision stays Ready on a node that joins after ${began}`
-    : `a pod of the revision that is made after ${began} stays Ready on another node`;
-  if (view === undefined || view.healthy === 0) return nothingToCompare(gap, wanted);
-  const youngest = isPull(gap) ? view.pullWitness : view.witness;
-  const but = isPull(gap)
-    ? `but they joined before this gap began at ${began}, and may still have an image that cannot be pulled any more`
-    : `but with pods made before this gap began at ${began}, which prove nothing about what has changed since`;
-  return unclear(`${peersText(view.healthy)} healthy on revision ${gap.revision}, ${but}`, [
-    counted(
-      gap,
-      isPull(gap)
-        ? 'metadata.creationTimestamp of the youngest node where a pod of the revision stays Ready'
-        : 'metadata.creationTimestamp of the youngest pod of the revision that stays Ready',
-      youngest === undefined ? 'unknown' : `${isoTime(youngest.at)} on node ${youngest.node}`,
-      wanted,
-    ),
-  ]);
-}
-
 function blameByRevision(gap: BlamedGap, peers: Peers): BlameVerdict {
   const healthy = peers.healthyOf(gap.revision);
   if (healthy === 0) {
@@ -273,24 +214,6 @@ function blameByRevision(gap: BlamedGap, peers: Peers): BlameVerdict {
       'half of the nodes fail alike',
     ),
   ]);
-}
-
-function nothingToCompare(gap: BlamedGap, wouldChange: string): BlameVerdict {
-  const { revision } = gap;
-  const name =
-    revision === undefined ? 'its revision (the pod names none)' : `revision ${revision}`;
-  return unclear(`no other node runs ${name} happily, so there is nothing to compare with`, [
-    counted(
-      gap,
-      'nodes where a pod of the revision stays Ready',
-      '0',
-      revision === undefined ? 'the pod bears the label controller-revision-hash' : wouldChange,
-    ),
-  ]);
-}
-
-function peersText(healthy: number): string {
-  return `${count(healthy, 'other node')} ${healthy === 1 ? 'is' : 'are'}`;
 }
 
 function shareText({ nodes, failing }: Share): string {

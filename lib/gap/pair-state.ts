@@ -19,6 +19,7 @@ import type { Cause, CoveredNodes, Gap, GapPod, PairState, Requirement } from '.
 import { taintEvidence } from './node-findings.ts';
 import { Peers } from './peers.ts';
 import { isFinished, type Readiness, readinessOf, saysNothing } from './readiness.ts';
+import { archOf } from './revision-view.ts';
 import { revisionOf, rolloutOf, updateDeadlineMs } from './rollout.ts';
 import type { NodeView, PodsByNode, Survey } from './survey.ts';
 import { type GapTimes, taintedAt, timesOf } from './timing.ts';
@@ -241,6 +242,7 @@ function gapOf(
       daemonSet,
       node: node.metadata.name,
       zone,
+      arch: archOf(node),
       revision: pod === undefined ? undefined : revisionOf(pod),
       since: times.since,
       recorded: times.recorded,

@@ -33,6 +33,7 @@ export class Peers {
   readonly #steadySince: string;
   readonly #revisions = new Map<string, RevisionView>();
   readonly #gapsByCause = new Map<Cause, number>();
+  readonly #failingByCause = new Map<Cause, number>();
   readonly #imagesByCause = new Map<Cause, Map<string, number>>();
   readonly #zones = new Map<string, Share>();
 
@@ -93,6 +94,7 @@ export class Peers {
     if (cause === 'node-not-ready') this.notReadyNodes += 1;
     this.#gapsByCause.set(cause, this.withCause(cause) + 1);
     this.#addToZone(node, failing ? 1 : 0);
+    if (failing) this.#failingByCause.set(cause, this.failingWith(cause) + 1);
     if (pod === undefined || cause === 'starting' || cause === 'rollout') return;
     this.#viewOf(pod)?.seeGap(cause);
     const images = imagesOf(pod.spec);
@@ -105,6 +107,11 @@ export class Peers {
   /** Nodes whose gap has that cause. */
   withCause(cause: Cause): number {
     return this.#gapsByCause.get(cause) ?? 0;
+  }
+
+  /** Those of them that are past their grace. */
+  failingWith(cause: Cause): number {
+    return this.#failingByCause.get(cause) ?? 0;
   }
 
   /** Images of the pods that fail with that cause, and on how many nodes each. */

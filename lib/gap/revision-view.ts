@@ -4,6 +4,11 @@ import { keyOf, type Node, type Pod } from '../kubernetes/objects.ts';
 import type { Cause } from './model.ts';
 import { imagesOf } from './rollout.ts';
 
+/** Processor architecture of a node, by the label that the kubelet sets. */
+export function archOf({ metadata }: Node): string | undefined {
+  return metadata.labels?.['kubernetes.io/arch'];
+}
+
 /** A moment at which something happened on a node. */
 export interface Sighting {
   /** Epoch ms. */
@@ -32,8 +37,9 @@ export class RevisionView {
   readonly #gapsByCause = new Map<Cause, number>();
   #first: string | undefined;
   #last: string | undefined;
-  #youngest: Proof | undefined;
-  #onYoungestNode: Proof | undefined;
+  /** By architecture of the node; undefined where the node does not tell. */
+  readonly #youngest = new Map<string | undefined, Proof>();
+  readonly #onYoungestNode = new Map<string | undefined, Proof>();
 
   constructor(name: string) {
     this.name = name;
@@ -49,17 +55,20 @@ export class RevisionView {
     return parseTime(this.#last) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** The youngest of its pods that have stayed Ready. */
-  get witness(): Witness | undefined {
-    return witnessOf(this.#youngest);
+  /**
+   * The youngest of its pods that have stayed Ready, on a node that can be compared with one of that
+   * architecture: what starts on another proves nothing.
+   */
+  witnessFor(arch: string | undefined): Witness | undefined {
+    return witnessOf(youngestFor(this.#youngest, arch));
   }
 
   /**
    * The pod that has stayed Ready on the node that joined last, with the time of that: a node that
    * joined before may still have an image that cannot be pulled any more.
    */
-  get pullWitness(): Witness | undefined {
-    return witnessOf(this.#onYoungestNode);
+  pullWitnessFor(arch: string | undefined): Witness | undefined {
+    return witnessOf(youngestFor(this.#onYoungestNode, arch));
   }
 
   seePod(created: string | undefined, pod: Pod): void {
@@ -73,12 +82,14 @@ export class RevisionView {
     this.healthy += 1;
     if (ready === undefined) return;
     const { name } = node.metadata;
-    if (created !== undefined && isLater(created, name, this.#youngest)) {
-      this.#youngest = { created, ready, node: name, pod };
+    const arch = archOf(node);
+    const proof = { ready, node: name, pod };
+    if (created !== undefined && isLater(created, name, this.#youngest.get(arch))) {
+      this.#youngest.set(arch, { ...proof, created });
     }
     const joined = sortable(node.metadata.creationTimestamp);
-    if (joined !== undefined && isLater(joined, name, this.#onYoungestNode)) {
-      this.#onYoungestNode = { created: joined, ready, node: name, pod };
+    if (joined !== undefined && isLater(joined, name, this.#onYoungestNode.get(arch))) {
+      this.#onYoungestNode.set(arch, { ...proof, created: joined });
     }
   }
 
@@ -107,6 +118,19 @@ interface Proof {
   ready: string;
   node: string;
   pod: Pod;
+}
+
+/** The youngest on nodes of that architecture and on those that tell none. */
+function youngestFor(
+  proofs: ReadonlyMap<string | undefined, Proof>,
+  arch: string | undefined,
+): Proof | undefined {
+  let youngest: Proof | undefined;
+  for (const [on, proof] of proofs) {
+    if (on !== undefined && arch !== undefined && on !== arch) continue;
+    if (isLater(proof.created, proof.node, youngest)) youngest = proof;
+  }
+  return youngest;
 }
 
 function witnessOf(proof: Proof | undefined): Witness | undefined {

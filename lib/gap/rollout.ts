@@ -65,7 +65,7 @@ export function rolloutOf(
  * kubernetes pkg/controller/daemon/util UnavailableCount). With maxSurge the old pod stays until
  * the new one is available. The controller takes one node when both are 0.
  */
-function allowanceOf({ spec }: DaemonSet, desired: number): number {
+export function allowanceOf({ spec }: DaemonSet, desired: number): number {
   const { maxUnavailable, maxSurge } = spec.updateStrategy?.rollingUpdate ?? {};
   const surge = scaled(maxSurge ?? 0, desired);
   const unavailable = scaled(maxUnavailable ?? (surge === 0 ? 1 : 0), desired);

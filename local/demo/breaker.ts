@@ -5,6 +5,8 @@ import { addPlatform, nodeAt } from './platform.ts';
 import type { Scenario } from './scenario.ts';
 import { judgeHeld } from './verdicts.ts';
 
+const second = 1000;
+
 /** 20 % of ten nodes is two; three are above it. */
 const numbers = { unhealthy: 3, total: 10, limit: 2 };
 
@@ -24,7 +26,7 @@ export function breakerScenario(clock: Clock): Scenario {
     pools: ['render', 'general'],
     script: [
       {
-        afterMs: 30_000,
+        afterMs: 30 * second,
         words: 'on three nodes of pool render the runtime makes no sandbox for ebs-csi-node',
         run: () => {
           // The first three nodes of a pool are in three zones.
@@ -33,6 +35,19 @@ export function breakerScenario(clock: Clock): Scenario {
             cluster.setFault({ node, daemonSet: 'kube-system/ebs-csi-node' }, { kind: 'sandbox' });
           }
         },
+      },
+      {
+        // Its pod proves that the DaemonSet works, so that the three nodes are to blame.
+        afterMs: 35 * second,
+        words: 'more to transcode: Karpenter adds a node to pool general',
+        run: () =>
+          cluster.addDeployment({
+            namespace: 'media',
+            name: 'thumbnails',
+            replicas: 2,
+            cpu: 1.4,
+            nodeSelector: { 'karpenter.sh/nodepool': 'general' },
+          }),
       },
     ],
     isOver: ({ notices }) => notices.some(({ notice }) => notice.kind === 'breaker'),

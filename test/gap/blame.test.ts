@@ -163,6 +163,62 @@ describe('blame by a witness', () => {
     expect(gapOn(parts).blame).toBe('unclear');
   });
 
+  it('does not take a pod on a node of another architecture for a witness', () => {
+    const on = (arch?: string) => (arch === undefined ? {} : { 'kubernetes.io/arch': arch });
+    const judged = (own?: string, other?: string) =>
+      gapOn({
+        nodes: [node('n1', { labels: on(own) }), node('n2', { labels: on(other) }), node('n3')],
+        pods: [crashing('n1'), fresh('n2', 30 * minute), fresh('n3', 2 * hour)],
+      });
+    expect(judged('arm64', 'arm64').blame).toBe('node');
+    expect(judged('arm64').blame).toBe('node');
+    expect(judged(undefined, 'amd64').blame).toBe('node');
+    expect(judged('arm64', 'amd64')).toMatchObject({
+      blame: 'unclear',
+      blameEvidence: [
+        {
+          value: '2026-11-29T10:00:00Z on node n3',
+          wouldChange:
+            'a pod of the revision that is made after 2026-11-29T11:00:00Z stays Ready on another node of architecture arm64',
+        },
+      ],
+    });
+  });
+
+  it('says when no node of the architecture runs the revision happily', () => {
+    const labels = (arch: string) => ({ labels: { 'kubernetes.io/arch': arch } });
+    const gap = gapOn({
+      nodes: [
+        node('n1', labels('arm64')),
+        node('n2', labels('amd64')),
+        node('n3', labels('amd64')),
+      ],
+      pods: [crashing('n1'), fresh('n2', 30 * minute), fresh('n3', 30 * minute)],
+    });
+    expect(gap).toMatchObject({
+      blame: 'unclear',
+      blameReason:
+        '2 other nodes are healthy on revision rev-a, but on none of architecture arm64, as far as is known, and others prove nothing',
+    });
+  });
+
+  it('takes no pod of about the same time for a witness when several nodes fail', () => {
+    const judged = (age: number) =>
+      blameWith(
+        [
+          crashing('n1'),
+          crashing('n2'),
+          ...['n3', 'n4', 'n5', 'n6', 'n7'].map((name) => fresh(name, age)),
+        ],
+        7,
+      );
+    expect(judged(55 * minute)).toMatchObject({
+      blame: 'unclear',
+      blameReason: expect.stringContaining('with pods made less than 5 min after this gap began'),
+    });
+    expect(judged(55 * minute - second).blame).toBe('node');
+  });
+
   it('is unclear on the only node', () => {
     expect(blameWith([crashing('n1')], 1)).toEqual(
       expect.objectContaining({
@@ -187,6 +243,31 @@ describe('blame by peers', () => {
       expect(blameReason).toBe('2 other nodes are healthy on the same revision rev-a');
     },
   );
+
+  it.each<Cause>(['sandbox', 'volume'])('%s on several nodes asks for a witness', (cause) => {
+    const failing = (name: string) =>
+      pod(name, { age: hour, status: unreadyStatus(hour, [waiting('ContainerCreating')]) });
+    const pods = [failing('n1'), failing('n2')];
+    const reason = cause === 'sandbox' ? 'FailedCreatePodSandBox' : 'FailedMount';
+    const events = pods.map((each) => event(each, 'Pod', reason, 'no such thing'));
+    const judged = (age: number) => {
+      const others = ['n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11', 'n12'];
+      const well = others.map((name) => fresh(name, age));
+      return gapOn({ nodes: nodes(12), pods: [...pods, ...well], events });
+    };
+    expect(judged(2 * hour)).toMatchObject({
+      cause,
+      blame: 'unclear',
+      blameReason: expect.stringMatching(
+        new RegExp(`^2 nodes fail with ${cause}, which something`),
+      ),
+    });
+    expect(judged(30 * minute)).toMatchObject({
+      cause,
+      blame: 'node',
+      blameReason: expect.stringContaining('made at 2026-11-29T11:30:00Z, after this gap began'),
+    });
+  });
 
   test.each(compared)('%s is unclear without a healthy peer', (cause) => {
     expect(blameWith([failingPod(cause)], 1).blame).toBe('unclear');
@@ -231,8 +312,8 @@ describe('blame on the DaemonSet', () => {
     });
   });
 
-  it('is not judged by revision when the revision is healthy somewhere', () => {
-    const pods = [crashing('n1'), readyFor('n2', minute, 'rev-old'), fresh('n3', 10 * minute)];
+  it('is not judged by revision when the revision is healthy somewhere and no update brings it', () => {
+    const pods = [crashing('n1'), fresh('n2', 20 * minute, 'rev-new'), fresh('n3', 30 * minute)];
     expect(blameWith(pods).blame).toBe('node');
   });
 
@@ -285,6 +366,37 @@ describe('blame for a missing pod', () => {
       blameReason:
         'node n2 got a pod of it at 2026-11-29T11:30:00Z, after this gap began at 2026-11-29T11:00:00Z, and it is Ready',
     });
+  });
+
+  it('is unclear while another node past its grace has none either', () => {
+    const pods = ['n3', 'n4', 'n5'].map((name) => born(name, 30 * minute));
+    const other = record({ nodeUid: 'uid-n2', firstSeen: Date.parse(past(hour)) });
+    expect(gapOn(parts(pods, 5), { records: [...judging.records, other] })).toMatchObject({
+      blame: 'unclear',
+      blameReason:
+        '2 of 5 nodes have had no pod of it past their grace: the controller may still be on its way to them, or may have stopped, the last pod that it made is of 2026-11-29T11:30:00Z',
+      blameEvidence: [{ value: '2 of 5' }, { value: '2026-11-29T11:30:00Z on node n3' }],
+    });
+    // One that is new has yet to get its pod.
+    expect(gapOn(parts(pods, 5), { records: judging.records }).blame).toBe('node');
+  });
+
+  it('is unclear when the last pod was made soon after it began, or long ago', () => {
+    const judged = (since: number, made: number) =>
+      gapOn(parts([born('n2', made), born('n3', 2 * hour)]), {
+        records: [record({ firstSeen: Date.parse(past(since)) })],
+      });
+    expect(judged(hour, 55 * minute)).toMatchObject({
+      blame: 'unclear',
+      blameReason:
+        'the youngest Ready pod of it, on node n2, was made at 2026-11-29T11:05:00Z, 5 min after this gap began and 55 min ago: the controller may not have come to this node, or may have stopped since',
+      blameEvidence: [
+        { wouldChange: 'another node gets a pod after 2026-11-29T11:05:00Z, and it is Ready' },
+      ],
+    });
+    expect(judged(hour, 55 * minute - second).blame).toBe('node');
+    expect(judged(3 * hour, hour).blame).toBe('node');
+    expect(judged(3 * hour, hour + second).blame).toBe('unclear');
   });
 
   it('is unclear without records: nobody knows when the pod went missing', () => {

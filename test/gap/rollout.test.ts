@@ -243,22 +243,92 @@ describe('an update that fails', () => {
     expect(reason(10 * minute + 5 * minute + 30 * second)).toContain(undo);
   });
 
-  it('is over for a node once another one runs the revision', () => {
+  it('is over for a node once all others run the revision', () => {
     const proof = pod('n2', { age: 8 * minute, revision: 'rev-b' });
-    const pods = [failing(10 * minute), proof, ...onOld];
+    const others = ['n3', 'n4', 'n5'].map((name) => pod(name, { age: hour, revision: 'rev-b' }));
+    const pods = [failing(10 * minute), proof, ...others];
     expect(gapOn({ nodes: five, pods }, { records: seen(10 * minute) }).blame).toBe('node');
+  });
+
+  const judgedUpdate = (
+    pods: ReturnType<typeof pod>[],
+    rollingUpdate: object,
+    type = 'RollingUpdate',
+    age = 20 * minute,
+  ) => {
+    const daemonSets = [daemonSet('agent', { spec: { updateStrategy: { type, rollingUpdate } } })];
+    return gapOn({ nodes: five, daemonSets, pods }, { records: seen(age) });
+  };
+  const ofB = (name: string, age: number) => pod(name, { age, revision: 'rev-b' });
+
+  it('is held up by as many failing nodes as may be without a Ready pod', () => {
+    const pods = [failing(20 * minute), ofB('n2', 5.5 * minute), ...onOld];
+    expect(judgedUpdate(pods, { maxUnavailable: 1 })).toMatchObject({
+      blame: 'daemonset',
+      blameReason: `the update to revision rev-b is held up, 1 node failing of 1 that may be without a Ready pod, while 3 nodes are still on another; 1 other node runs it happily, so look at node n1 as well: ${undo}`,
+    });
+    expect(judgedUpdate(pods, { maxUnavailable: 2 }).blame).toBe('node');
+  });
+
+  it('is held up when none of its pods is made for its deadline and the time that a pod has to end', () => {
+    const reason = (age: number, more = {}) =>
+      judgedUpdate([failing(20 * minute), ofB('n2', age), ...onOld], {
+        maxUnavailable: 2,
+        ...more,
+      });
+    expect(reason(11 * minute)).toMatchObject({
+      blame: 'daemonset',
+      blameReason: expect.stringContaining('held up, none of its pods was made for 11 min,'),
+    });
+    const allowance = { maxSurge: 1, maxUnavailable: 0 };
+    expect(reason(5.5 * minute, allowance).blame).toBe('node');
+    expect(reason(5.5 * minute + second, allowance).blame).toBe('daemonset');
+  });
+
+  it('takes for a witness only a pod that was made later than its deadline after the gap began', () => {
+    const judged = (gapAge: number) =>
+      judgedUpdate(
+        [failing(gapAge), ofB('n2', 5.5 * minute), ...onOld],
+        { maxUnavailable: 2 },
+        'RollingUpdate',
+        gapAge,
+      );
+    expect(judged(10.5 * minute)).toMatchObject({
+      blame: 'unclear',
+      blameReason: expect.stringContaining(
+        'made less than 5 min after this gap began at 2026-11-29T11:49:30Z or before, which prove nothing',
+      ),
+    });
+    expect(judged(10.5 * minute + second).blame).toBe('node');
+  });
+
+  it('under OnDelete is not held up by itself, but fails on many nodes all the same', () => {
+    const many = [failing(20 * minute), failing(20 * minute, 'n2'), ofB('n3', 8 * minute)];
+    expect(judgedUpdate([...many, ...onOld.slice(1)], {}, 'OnDelete')).toMatchObject({
+      blame: 'daemonset',
+      blameReason: expect.stringMatching(
+        /fails on 2 of the 3 nodes that it has reached, .*, and delete the failing pods/,
+      ),
+    });
+    const one = [failing(20 * minute), ofB('n2', 11 * minute), ...onOld];
+    expect(judgedUpdate(one, {}, 'OnDelete').blame).toBe('node');
+  });
+
+  it('says nothing of a gap that is older than the revision', () => {
+    const pods = [failing(20 * minute), ofB('n2', 11 * minute), ...onOld];
+    expect(judgedUpdate(pods, { maxUnavailable: 1 }, 'RollingUpdate', hour).blame).toBe('node');
   });
 
   it('proves nothing by a pod that has just become Ready', () => {
     const proof = (age: number) =>
       pod('n2', { age: 8 * minute, revision: 'rev-b', status: readyStatus(age) });
-    const judged = (age: number) =>
+    const reason = (age: number) =>
       gapOn(
         { nodes: five, pods: [failing(10 * minute), proof(age), ...onOld] },
         { records: seen(10 * minute) },
-      );
-    expect(judged(5 * minute - second).blame).toBe('daemonset');
-    expect(judged(5 * minute).blame).toBe('node');
+      ).blameReason;
+    expect(reason(5 * minute - second)).toContain('no node runs revision rev-b happily');
+    expect(reason(5 * minute)).toContain('1 other node runs it happily');
   });
 
   it('suggests no way back from an old revision, nor when no earlier one is seen', () => {
@@ -325,8 +395,13 @@ describe('an update that fails', () => {
     const pods = [failing(hour), failing(hour, 'n2'), good, ...onOld.slice(1)];
     expect(gapOn({ nodes: five, pods })).toMatchObject({
       blame: 'daemonset',
-      blameReason: 'its pods fail with crash-loop on 2 of 3 nodes',
+      blameReason: `the update to revision rev-b fails on 2 of the 3 nodes that it has reached, while 2 nodes are still on another: ${undo}`,
     });
+    // Under an older revision, which no update brings.
+    const newer = pod('n4', { age: minute, revision: 'rev-c' });
+    expect(gapOn({ nodes: five.slice(0, 4), pods: [...pods.slice(0, 3), newer] }).blameReason).toBe(
+      'its pods fail with crash-loop on 2 of 3 nodes',
+    );
   });
 
   it('is not held against a node of the old revision that has its own fault', () => {
