@@ -47,6 +47,8 @@ export class World {
   readonly events: WorkflowEvent[] = [];
   readonly logs: { level: string; message: string; fields: Record<string, unknown> }[] = [];
   #embedded: Embedded | undefined;
+  /** Names of what was counted, once for each time. */
+  readonly counted: string[] = [];
   readonly scanFailures: unknown[] = [];
   #scanning: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
@@ -86,6 +88,7 @@ export class World {
       random: () => 0.5,
       newId: () => `id-${++id}`,
       log: { info: log('info'), warn: log('warn'), error: log('error') },
+      metrics: { count: (name) => void this.counted.push(name) },
       onNotice: (notice) => this.notices.push(notice),
       wrapHandler: (name, handler) => {
         const wrapped = this.#options.wrapHandler?.(name, handler) ?? handler;
