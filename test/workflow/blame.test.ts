@@ -29,7 +29,7 @@ function breakNewNodes(kind: 'crash-loop' | 'sandbox'): void {
 }
 
 describe('a bad replacement', () => {
-  /** Three nodes with a fault that is blamed on each by its revision, and new ones that have it too. */
+  /** Three nodes with a fault that is blamed on each by a witness, and new ones that have it too. */
   async function threeBad(): Promise<string[]> {
     const names = await begin(20, { yaml: 'breaker: { replacementsPerHour: 20 }\n' });
     const bad = names.slice(0, 3);
@@ -37,6 +37,8 @@ describe('a bad replacement', () => {
       world.cluster.setFault({ node, daemonSet: cni }, { kind: 'sandbox' });
     }
     breakNewNodes('sandbox');
+    await world.pass(2);
+    world.cluster.operations.deletePod(`kube-system/${daemonPodOn(names[3] ?? '')?.metadata.name}`);
     return bad;
   }
 
