@@ -49,6 +49,9 @@ const causeOfReason: ReadonlyMap<string, Cause | 'by-message'> = new Map([
   ['BackOff', 'by-message'],
 ]);
 
+/** The kubelet has not been given an object: it may not be there, or the kubelet may not see it. */
+const unknownToKubelet =
+  /object "[^"]*"\/"[^"]+" not registered|failed to sync (secret|configmap) cache/i;
 /** A mount failure, or a container's, that names an object or key which is not there. */
 const missingInput = new RegExp(
   [
@@ -58,9 +61,7 @@ const missingInput = new RegExp(
     // The Secrets Store CSI driver, and what its AWS provider passes on of Secrets Manager.
     'failed to get secretproviderclass',
     'ResourceNotFoundException',
-    // The kubelet has not been given the object, which it waits for as long as it is not there.
-    'object "[^"]*"/"[^"]+" not registered',
-    'failed to sync (secret|configmap) cache',
+    unknownToKubelet.source,
   ].join('|'),
   'i',
 );
@@ -119,8 +120,11 @@ function findingOf(newest: KubernetesEvent, specific: KubernetesEvent, now: numb
   const cause = causeOfEvent(newest.reason ?? '', text);
   const evidence = [evidenceOf(specific, 'the kubelet gets past this step')];
   if (cause === 'config-error') {
+    const absent = unknownToKubelet.test(text)
+      ? 'is not there or that the kubelet does not get to know'
+      : 'is not there';
     const message = missingInput.test(text)
-      ? `a volume or container of the pod names something that is not there: ${said}`
+      ? `a volume or container of the pod names something that ${absent}: ${said}`
       : `a container of the pod cannot be configured: ${said}`;
     return { cause, message, evidence, hint: 'template' };
   }

@@ -92,6 +92,13 @@ describe('a pod whose containers are still to be made', () => {
     });
   });
 
+  it('does not claim that an object is not there when the kubelet merely does not know it', () => {
+    const events = [about('FailedMount', 'object "kube-system"/"agent" not registered')];
+    expect(gapOn({ nodes, pods: [stuck], events }).message).toBe(
+      'a volume or container of the pod names something that is not there or that the kubelet does not get to know: object "kube-system"/"agent" not registered',
+    );
+  });
+
   it('hears the specific mount failure beside the newer general one', () => {
     const general =
       'Unable to attach or mount volumes: unmounted volumes=[c], unattached volumes=[]: timed out waiting for the condition';
