@@ -54,7 +54,8 @@ export function quickConfig(breaker: Partial<BreakerConfig> = {}): LoadedConfig 
       nodeGrace: 3,
       podGrace: 3,
       confirmationScans: 2,
-      confirmation: 2,
+      // Time for a witness to come and to stay Ready for the pod grace.
+      confirmation: 8,
       holdDown: 6,
       holdUp: 2,
       drain: 60,
