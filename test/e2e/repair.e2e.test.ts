@@ -2,6 +2,7 @@
  * Nodes repaired from gap to verified replacement by the real Karpenter, and nodes given back, by
  * nodegap as the actuator under the RBAC and the admission policy that `nodegap rbac` prints.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { KubernetesEvent, Node, NodeClaim, Pod } from '../../lib/kubernetes/objects.ts';
 import type { AuditEntry } from './harness/audit.ts';
@@ -276,7 +277,11 @@ describe('faults that go away in hold-down', () => {
     run = await observe(cluster, {
       config: quickConfig({ maxUnhealthyPercent: 50 }),
       nodes: names,
-      afterFirstScan: () => restartPod(cluster, { node: witness.metadata.name, daemonSet: cni }),
+      // Two nodes fail alike, so the witness has to come later than the pod grace.
+      afterFirstScan: async () => {
+        await sleep(4_000);
+        await restartPod(cluster, { node: witness.metadata.name, daemonSet: cni });
+      },
       meanwhile: async (seen) => {
         await waitFor(
           () => names.every((name) => seen.changes.some(({ object }) => isMarked(object, name))),

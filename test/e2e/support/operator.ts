@@ -55,7 +55,7 @@ export function quickConfig(breaker: Partial<BreakerConfig> = {}): LoadedConfig 
       podGrace: 3,
       confirmationScans: 2,
       // Time for a witness to come and to stay Ready for the pod grace.
-      confirmation: 8,
+      confirmation: 12,
       holdDown: 6,
       holdUp: 2,
       drain: 60,
