@@ -1,5 +1,6 @@
 import type { DaemonSet } from '../kubernetes/objects.ts';
 import { keyOf } from '../kubernetes/objects.ts';
+import { isLookedAt } from './looked-at.ts';
 import type {
   ClusterFacts,
   Detection,
@@ -33,7 +34,7 @@ export function detect(
   let eligiblePairs = 0;
   let eventsMissed = 0;
   for (const daemonSet of facts.daemonSets) {
-    if (!policy.allDaemonSets && policy.requirementOf(daemonSet) === undefined) continue;
+    if (!isLookedAt(daemonSet, policy)) continue;
     const judged = statesOf(survey, daemonSet);
     eventsMissed += judged.eventsMissed;
     judged.states.forEach((state, index) => {

@@ -1,6 +1,7 @@
 /** Reads of pods in parts. */
 import type { DaemonSet, Pod } from '../kubernetes/objects.ts';
 import type { ClusterReader } from '../ports.ts';
+import { isLookedAt } from './looked-at.ts';
 import type { ClusterFacts, CoveredNodes, DetectionPolicy } from './model.ts';
 import { daemonSetUidOf } from './pod-target.ts';
 
@@ -18,8 +19,7 @@ export type FactsWithoutPods = Omit<ClusterFacts, 'pods' | 'quick'>;
 export function lookedAt({ daemonSets }: FactsWithoutPods, policy: DetectionPolicy): DaemonSet[] {
   return daemonSets.filter(
     (daemonSet) =>
-      daemonSet.metadata.deletionTimestamp === undefined &&
-      (policy.allDaemonSets || policy.requirementOf(daemonSet) !== undefined),
+      daemonSet.metadata.deletionTimestamp === undefined && isLookedAt(daemonSet, policy),
   );
 }
 

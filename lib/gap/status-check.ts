@@ -15,6 +15,7 @@
 import { isoTime } from '../clock.ts';
 import type { DaemonSet, Node, Pod } from '../kubernetes/objects.ts';
 import { compileDaemonSet, controllerVerdictOf } from './eligibility.ts';
+import { isLookedAt } from './looked-at.ts';
 import type { CoveredNodes, DetectionPolicy, QuickCoverage, UnknownEntry } from './model.ts';
 import { daemonSetUidOf, targetNodeOf } from './pod-target.ts';
 import { count } from './words.ts';
@@ -62,7 +63,7 @@ export function crossChecksOf(
     return { has: (node: string) => read.has(node) || facts.quick?.get(uid)?.has(node) === true };
   };
   return facts.daemonSets
-    .filter((each) => policy.allDaemonSets || policy.requirementOf(each) !== undefined)
+    .filter((each) => isLookedAt(each, policy))
     .map((each) => crossCheckOf(each, facts.nodes, nodesWithPod));
 }
 

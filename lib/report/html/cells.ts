@@ -1,5 +1,6 @@
 /** The state of every pair of the map, as one string a node. */
 import { compileDaemonSet, intentOf, sortTaints } from '../../gap/eligibility.ts';
+import { isLookedAt } from '../../gap/looked-at.ts';
 import type { ClusterFacts, Detection, DetectionPolicy } from '../../gap/model.ts';
 import { poolOf, zoneOf } from '../../gap/node-kinds.ts';
 import type { DaemonSet, Node } from '../../kubernetes/objects.ts';
@@ -32,7 +33,7 @@ export function cellMap(
   detection: Detection,
 ): CellMap {
   const compiled = facts.daemonSets
-    .filter((each) => policy.allDaemonSets || policy.requirementOf(each) !== undefined)
+    .filter((each) => isLookedAt(each, policy))
     .map(compileDaemonSet)
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const keys = new Map(compiled.map(({ key }, index) => [key, index]));
