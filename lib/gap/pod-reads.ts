@@ -1,4 +1,5 @@
 /** Reads of pods in parts. */
+import { eachOf } from '../kubernetes/each-of.ts';
 import type { DaemonSet, Pod } from '../kubernetes/objects.ts';
 import type { ClusterReader } from '../ports.ts';
 import { isLookedAt } from './looked-at.ts';
@@ -9,9 +10,6 @@ import { daemonSetUidOf } from './pod-target.ts';
 const worthwhilePairs = 2_000;
 /** With more DaemonSets than this a list for each costs more than one list of everything. */
 export const maxLists = 20;
-/** Reads at a time. */
-const streams = 2;
-
 /** What is read before the pods. */
 export type FactsWithoutPods = Omit<ClusterFacts, 'pods' | 'quick'>;
 
@@ -78,21 +76,4 @@ export class PodsOnce {
   get all(): Pod[] {
     return [...this.#byUid.values()];
   }
-}
-
-/** Two at a time: no more streams than that towards one API server. The first failure ends it. */
-export async function eachOf<T>(
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const left = [...items];
-  const worker = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) {
-      await work(item).catch((error: unknown) => {
-        left.length = 0;
-        throw error;
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(streams, left.length) }, worker));
 }

@@ -12,6 +12,7 @@
  * and label and belongs to something else.
  */
 import type { Clock } from '../clock.ts';
+import { eachOf } from '../kubernetes/each-of.ts';
 import { optionalNodeClaims, readNodes, withEvents } from '../kubernetes/facts.ts';
 import type { DaemonSet, Node, Pod } from '../kubernetes/objects.ts';
 import type { ClusterReader, PodRow, QuickReads } from '../ports.ts';
@@ -19,7 +20,6 @@ import { detect } from './detect.ts';
 import { compileDaemonSet, intentOf } from './eligibility.ts';
 import type { ClusterFacts, CoveredNodes, DetectionPolicy, Gap, GapRecord } from './model.ts';
 import {
-  eachOf,
   type FactsWithoutPods,
   isWorthwhile,
   lookedAt,

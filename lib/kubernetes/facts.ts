@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
 import type { ClusterFacts, OptionalRead } from '../gap/model.ts';
 import type { ClusterReader } from '../ports.ts';
+import { eachOf } from './each-of.ts';
 import { conditionOf, type KubernetesEvent, type NodeClaim, type Pod } from './objects.ts';
 
 export interface FactsOptions {
@@ -13,8 +14,6 @@ export interface FactsOptions {
 }
 
 const defaultMaxEventSubjects = 200;
-/** Concurrent requests towards one API server. */
-const streams = 2;
 
 /**
  * One read of nodes, DaemonSets and pods, in that order: a younger list can only show more pods,
@@ -109,14 +108,9 @@ export function optionalNodeClaims(reader: ClusterReader): Promise<OptionalRead<
 
 async function readEvents(reader: ClusterReader, subjects: string[]): Promise<KubernetesEvent[]> {
   const found: KubernetesEvent[][] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let index = next++; index < subjects.length; index = next++) {
-      const uid = subjects[index];
-      if (uid !== undefined) found[index] = await reader.listEventsOf(uid);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(streams, subjects.length) }, work));
+  await eachOf([...subjects.entries()], async ([index, uid]) => {
+    found[index] = await reader.listEventsOf(uid);
+  });
   return found.flat();
 }
 

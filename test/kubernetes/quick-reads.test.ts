@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { eachOf } from '../../lib/gap/pod-reads.ts';
+import { eachOf } from '../../lib/kubernetes/each-of.ts';
 import { selectorText } from '../../lib/kubernetes/label-selector.ts';
 import type { DaemonSet } from '../../lib/kubernetes/objects.ts';
 import { createReader } from '../../lib/kubernetes/reader.ts';
