@@ -16,7 +16,10 @@ export interface RequestLine {
   path: string;
 }
 
-/** An answer of the API server, whole. Header names are lower case. */
+/**
+ * An answer of the API server, whole. Header names are lower case. With a `content-encoding` among
+ * them the body is still encoded.
+ */
 export interface Answer {
   status: number;
   headers: Record<string, string>;

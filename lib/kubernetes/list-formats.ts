@@ -3,20 +3,30 @@
  * at once where the list goes on, so that the next page can be asked for while the items of this
  * one are read.
  */
-import { PbfReader } from 'pbf';
+import type { PbfReader } from 'pbf';
 import { KubernetesError } from '../errors.ts';
-import type { Answer } from './errors.ts';
-import { contentOf, isProtobuf, protobufType } from './protobuf/envelope.ts';
-import { embedded, keptText, message } from './protobuf/fields.ts';
+import type { EncodedBody } from './content-encoding.ts';
+import { isProtobuf, protobufType } from './protobuf/envelope.ts';
+import { keptText, message } from './protobuf/fields.ts';
+import { NotAListError, openList } from './protobuf/pieces.ts';
 
 /** One page of a list. */
 export interface Page {
-  /** Reads the objects, in the shape of the server's JSON. */
-  items(): unknown[];
+  /**
+   * Reads the objects, some at a time, in the shape of the server's JSON. Called once.
+   * @throws KubernetesError when the body is not whole.
+   */
+  items(): AsyncIterable<unknown[]>;
   /** Where the list goes on, if it does. */
   token: string | undefined;
   /** Empty when the server does not say. */
   resourceVersion: string;
+}
+
+/** The answer to a list. */
+export interface ListAnswer {
+  headers: Record<string, string>;
+  body: EncodedBody;
 }
 
 export interface ListFormat {
@@ -25,20 +35,20 @@ export interface ListFormat {
   /** Further parameters of the request. */
   query?: Readonly<Record<string, string>>;
   /** @throws KubernetesError when the answer to the list of `path` is no list. */
-  open(path: string, answer: Answer): Page;
+  open(path: string, answer: ListAnswer): Promise<Page>;
 }
 
 export const jsonFormat: ListFormat = {
   accept: 'application/json',
-  open(path, { body }) {
-    const list = parseJson(path, body) as {
+  async open(path, { body }) {
+    const list = (await readJson(path, body)) as {
       items?: unknown;
       metadata?: ListHead;
     } | null;
     // Go writes an empty list as [] or null; a body without the key is no list at all.
     const items = list?.items === null ? [] : list?.items;
     if (!Array.isArray(items)) throw noList(path);
-    return { items: () => items, ...headOf(list?.metadata) };
+    return { items: () => allAtOnce(() => items), ...headOf(list?.metadata) };
   },
 };
 
@@ -49,7 +59,7 @@ export const jsonFormat: ListFormat = {
 export function protobufFormat(readItem: (reader: PbfReader, end: number) => unknown): ListFormat {
   return {
     accept: `${protobufType}, application/json`,
-    open(path, answer) {
+    async open(path, answer) {
       return isProtobuf(answer)
         ? openProtobuf(path, answer.body, readItem)
         : jsonFormat.open(path, answer);
@@ -74,65 +84,44 @@ export function headOf(metadata: ListHead | undefined): Omit<Page, 'items'> {
 
 const listMeta = message({ 2: keptText('resourceVersion'), 3: keptText('continue') });
 
-/**
- * The list in its envelope (ListMeta = 1, items = 2). The list's own metadata is written first, so
- * opening reads no further than that.
- */
-function openProtobuf(
+/** Opening reads no further than the list's own metadata. */
+async function openProtobuf(
   path: string,
-  body: Buffer,
+  body: EncodedBody,
   readItem: (reader: PbfReader, end: number) => unknown,
-): Page {
-  return orCutShort(path, () => openList(path, body, readItem));
-}
-
-function openList(
-  path: string,
-  body: Buffer,
-  readItem: (reader: PbfReader, end: number) => unknown,
-): Page {
-  const raw = contentOf(body);
-  if (raw === 'cut short') throw cutShort(path);
-  if (raw === 'something else') throw noList(path);
-  const reader = new PbfReader(raw);
-  // Also a list of nothing has it; without it nobody knows whether the list goes on.
-  if (reader.nextField() !== 1) throw noList(path);
-  return {
-    ...headOf(embedded(reader, listMeta)),
-    items: () => orCutShort(path, () => readItems(path, reader, readItem)),
-  };
-}
-
-function readItems(
-  path: string,
-  reader: PbfReader,
-  readItem: (reader: PbfReader, end: number) => unknown,
-): unknown[] {
-  const items: unknown[] = [];
-  reader.pos = 0;
-  for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-    if (field !== 2) continue;
-    const length = reader.readVarint();
-    const end = reader.pos + length;
-    if (end > reader.length) throw cutShort(path);
-    items.push(readItem(reader, end));
-  }
-  return items;
-}
-
-/** pbf throws plain errors where bytes are missing. */
-function orCutShort<T>(path: string, read: () => T): T {
+): Promise<Page> {
   try {
-    return read();
+    const list = await openList(body.pieces());
+    const head = headOf(list.readMetadata(listMeta));
+    return { ...head, items: () => wholeItems(path, list.items(readItem)) };
   } catch (error) {
-    throw error instanceof KubernetesError ? error : cutShort(path, error);
+    throw refusal(path, error);
   }
+}
+
+async function* wholeItems<T>(path: string, items: AsyncIterable<T[]>): AsyncGenerator<T[]> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw refusal(path, error);
+  }
+}
+
+/** pbf throws plain errors where bytes are missing, and zlib where a body is broken. */
+function refusal(path: string, error: unknown): KubernetesError {
+  if (error instanceof KubernetesError) return error;
+  return error instanceof NotAListError ? noList(path) : cutShort(path, error);
+}
+
+/** Items that need not come in parts. */
+export async function* allAtOnce(items: () => unknown[]): AsyncGenerator<unknown[]> {
+  yield items();
 }
 
 /** @throws KubernetesError when the body is not JSON. */
-export function parseJson(path: string, body: Buffer): unknown {
+export async function readJson(path: string, body: EncodedBody): Promise<unknown> {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse((await body.whole()).toString('utf8'));
   } catch (cause) {
     throw new KubernetesError('server', `the list of ${path} is not valid JSON`, {
       status: 200,
@@ -148,7 +137,7 @@ function noList(path: string): KubernetesError {
   });
 }
 
-function cutShort(path: string, cause?: unknown): KubernetesError {
+function cutShort(path: string, cause: unknown): KubernetesError {
   return new KubernetesError('server', `the list of ${path} ends in the middle of an object`, {
     status: 200,
     cause,

@@ -1,14 +1,16 @@
 /**
  * Complete, paged reads of one resource. A list either holds everything or throws.
  *
- * How it works: pages of 500 with only `limit`, `continue` and the unchanged selectors. A
+ * How it works: pages (of 500 unless told) with only `limit`, `continue` and the unchanged selectors. A
  * resourceVersion is never sent: with 0 the server ignores the limit and may answer from the past,
  * and with a continue token it refuses. The token alone says whether more follows; a page may be
- * short, or empty, before the end. Each page is projected at once, while the server makes the next
- * one, so that at most two pages are held. A token outlives about five minutes of compaction; then the server answers 410, and the
- * whole list starts again, because going on would mix two states of the cluster.
+ * short, or empty, before the end. Each page is decompressed and projected piece by piece, while the
+ * server makes the next one, so that at most two compressed pages and a piece are held. A token
+ * outlives about five minutes of compaction; then the server answers 410, and the whole list starts
+ * again, because going on would mix two states of the cluster.
  */
 import { KubernetesError } from '../errors.ts';
+import { encodedBody, giveBack } from './content-encoding.ts';
 import { errorFromAnswer } from './errors.ts';
 import { jsonFormat, type ListFormat, type Page } from './list-formats.ts';
 import { getPatiently, type Patience, type WaitsLeft, waitsLeft } from './patience.ts';
@@ -102,7 +104,9 @@ async function listOnce<T>(
     const { token } = page;
     // The server makes the next page while the items of this one are read.
     const next = token === undefined ? undefined : getNext(token);
-    for (const raw of page.items()) items.push(projectAt(path, items.length, raw, project));
+    for await (const some of page.items()) {
+      for (const raw of some) items.push(projectAt(path, items.length, raw, project));
+    }
     page.release();
     if (next === undefined) return { items, resourceVersion };
     page = await next;
@@ -149,22 +153,39 @@ async function getPage(
   };
   const answer = await getPatiently(
     transport,
-    { path, query, accept: format.accept },
+    { path, query, accept: format.accept, encoded: true },
     options,
     waits,
   );
   if (answer.status === 200) {
-    return { ...format.open(path, answer), release: () => giveBack(answer.body) };
+    const { headers } = answer;
+    const body = encodedBody(answer, (bytes) => {
+      transport.stats.bytesDecoded += bytes;
+    });
+    return {
+      ...(await format.open(path, { headers, body })),
+      release: () => giveBack(answer.body),
+    };
   }
   if (answer.status === 410) return 'expired';
   throw errorFromAnswer({ method: 'GET', path }, answer);
 }
 
 /**
- * Frees the memory of a body that nobody reads any more. The garbage collector would let some 60 MB
- * of them come together first. A small body shares its memory with others (Buffer.poolSize).
+ * Whether there is any object that `selectors` select. One small read, nothing is projected.
+ * @throws KubernetesError when the server does not say.
  */
-function giveBack({ buffer, byteLength }: Buffer): void {
-  const isWhole = byteLength > Buffer.poolSize && buffer.byteLength === byteLength;
-  if (isWhole && buffer instanceof ArrayBuffer) buffer.transfer(0);
+export async function hasAny(
+  transport: Transport,
+  path: string,
+  selectors: ListSelectors,
+  options: ListOptions,
+): Promise<boolean> {
+  const oneOnly = { ...options, limit: 1 };
+  const page = await getPage(transport, path, selectors, undefined, oneOnly, waitsLeft(options));
+  if (page === 'expired') throw new KubernetesError('gone', `the list of ${path} expired at once`);
+  // A page may be empty before the end: where it goes on, there may be one.
+  if (page.token !== undefined) return true;
+  for await (const some of page.items()) if (some.length > 0) return true;
+  return false;
 }

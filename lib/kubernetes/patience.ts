@@ -32,7 +32,7 @@ export function waitsLeft(patience: Patience): WaitsLeft {
  */
 export async function getPatiently(
   transport: Transport,
-  request: Pick<TransportRequest, 'path' | 'query' | 'accept'>,
+  request: Pick<TransportRequest, 'path' | 'query' | 'accept' | 'encoded'>,
   patience: Patience,
   waits: WaitsLeft,
 ): Promise<Answer> {

@@ -7,7 +7,7 @@
  */
 import { KubernetesError } from '../errors.ts';
 import type { PodRow } from '../ports.ts';
-import { headOf, type ListFormat, type ListHead, parseJson } from './list-formats.ts';
+import { allAtOnce, headOf, type ListFormat, type ListHead, readJson } from './list-formats.ts';
 
 /** The server answered with a list of pods: it makes no tables. */
 export class NoTableError extends KubernetesError {
@@ -29,8 +29,8 @@ const columns = {
 export const podTableFormat: ListFormat = {
   accept: 'application/json;as=Table;v=v1;g=meta.k8s.io, application/json',
   query: { includeObject: 'None' },
-  open(path, answer) {
-    const table = parseJson(path, answer.body) as {
+  async open(path, answer) {
+    const table = (await readJson(path, answer.body)) as {
       kind?: unknown;
       metadata?: ListHead;
       columnDefinitions?: ({ name?: unknown } | null)[] | null;
@@ -55,17 +55,19 @@ export const podTableFormat: ListFormat = {
     return {
       ...headOf(table.metadata),
       items: () =>
-        (rows ?? []).map((row): PodRow => {
-          const cells = row?.cells ?? [];
-          const node = cells[index.node];
-          return {
-            name: String(cells[index.name]),
-            ready: String(cells[index.ready]),
-            status: String(cells[index.status]),
-            node: typeof node === 'string' && node !== '<none>' ? node : undefined,
-            readinessGates: String(cells[index.readinessGates]),
-          };
-        }),
+        allAtOnce(() =>
+          (rows ?? []).map((row): PodRow => {
+            const cells = row?.cells ?? [];
+            const node = cells[index.node];
+            return {
+              name: String(cells[index.name]),
+              ready: String(cells[index.ready]),
+              status: String(cells[index.status]),
+              node: typeof node === 'string' && node !== '<none>' ? node : undefined,
+              readinessGates: String(cells[index.readinessGates]),
+            };
+          }),
+        ),
     };
   },
 };

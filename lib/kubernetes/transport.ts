@@ -29,6 +29,8 @@ export interface TransportRequest {
   body?: string;
   /** `application/json` unless set. */
   accept?: string;
+  /** The body of a 200 is wanted as it came, to be decoded while it is read. */
+  encoded?: boolean;
   signal?: AbortSignal;
   /** Time for the whole request including the answer's body. */
   timeoutMs?: number;
@@ -193,14 +195,16 @@ export function createTransport(options: TransportOptions): StreamingTransport {
           settle();
           const raw = Buffer.concat(chunks);
           stats.bytesReceived += raw.length;
-          decode(raw, incoming.headers['content-encoding']).then(
+          const status = incoming.statusCode ?? 0;
+          const { 'content-encoding': encoding, ...headers } = flatHeaders(incoming.headers);
+          if (request.encoded === true && status === 200 && encoding === 'gzip') {
+            resolve({ status, headers: { ...headers, 'content-encoding': encoding }, body: raw });
+            return;
+          }
+          decode(raw, encoding).then(
             (body) => {
               stats.bytesDecoded += body.length;
-              resolve({
-                status: incoming.statusCode ?? 0,
-                headers: flatHeaders(incoming.headers),
-                body,
-              });
+              resolve({ status, headers, body });
             },
             (error: unknown) =>
               reject(

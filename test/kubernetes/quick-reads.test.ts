@@ -49,7 +49,7 @@ describe('the reads of a part', () => {
     const pods = await reads.quick.listPodsOf(daemonSet);
     expect(pods.map(({ metadata }) => metadata.name)).toEqual(['cni-aaaaa']);
     expect(asked(reads)).toEqual([
-      '/api/v1/namespaces/net/pods limit=500&labelSelector=app%3Dcni,x,controller-revision-hash',
+      '/api/v1/namespaces/net/pods limit=5000&labelSelector=app%3Dcni,x,controller-revision-hash',
     ]);
   });
 

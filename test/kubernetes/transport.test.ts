@@ -127,6 +127,22 @@ describe('requests and answers', () => {
     expect(transport.stats).toMatchObject({ requests: 2, throttled: 1 });
   });
 
+  it('hands over the body of a 200 as it came when asked to, and no refusal', async () => {
+    const zipped = gzipSync('text');
+    let status = 200;
+    const headers = { 'content-encoding': 'gzip' };
+    const server = await serve(() => ({ status, headers, body: zipped }));
+    const transport = transportTo(server.url);
+    const request = { method: 'GET', path: '/x', encoded: true } as const;
+    const answer = await transport.request(request);
+    expect(answer.body).toEqual(zipped);
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    status = 403;
+    const refusal = await transport.request(request);
+    expect(refusal.body.toString()).toBe('text');
+    expect(refusal.headers['content-encoding']).toBeUndefined();
+  });
+
   it('refuses a gzip answer that is broken', async () => {
     const half = gzipSync('x'.repeat(10_000)).subarray(0, 20);
     const server = await serve(() => ({ headers: { 'content-encoding': 'gzip' }, body: half }));

@@ -7,8 +7,10 @@ import type { Answer } from '../errors.ts';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
-const magic = Buffer.from('k8s\0');
-const rawField = 2;
+/** Before every body. */
+export const magic = Buffer.from('k8s\0');
+/** The field of the envelope that holds the content. */
+export const rawField = 2;
 
 export function isProtobuf({ headers }: Pick<Answer, 'headers'>): boolean {
   return headers['content-type']?.startsWith(protobufType) ?? false;
