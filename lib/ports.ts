@@ -8,8 +8,10 @@ import type {
   KubernetesEvent,
   Node,
   NodeClaim,
+  PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
+  VolumeAttachment,
 } from './kubernetes/objects.ts';
 
 /** One JSON Patch operation (RFC 6902). */
@@ -72,11 +74,17 @@ export interface ClusterReader {
   /** Events about the object with that uid. */
   listEventsOf(uid: string): Promise<KubernetesEvent[]>;
   listPodDisruptionBudgets(): Promise<PodDisruptionBudget[]>;
+  /** Of all nodes: the API server cannot select them by node. */
+  listVolumeAttachments(): Promise<VolumeAttachment[]>;
   /** Undefined when the cluster does not serve karpenter.sh/v1. */
   listNodeClaims(): Promise<NodeClaim[] | undefined>;
   getNode(name: string): Promise<Node | undefined>;
   getPod(namespace: string, name: string): Promise<Pod | undefined>;
   getDaemonSet(namespace: string, name: string): Promise<DaemonSet | undefined>;
+  getPersistentVolumeClaim(
+    namespace: string,
+    name: string,
+  ): Promise<PersistentVolumeClaim | undefined>;
   getNodeClaim(name: string): Promise<NodeClaim | undefined>;
   /** Absent where nothing is gained by them. */
   readonly quick?: QuickReads;

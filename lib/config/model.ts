@@ -45,6 +45,8 @@ export interface Timings {
   drain: number;
   approval: number;
   verification: number;
+  /** After a drain, until the volumes of the pods that left are detached; 0 = not waited for. */
+  volumes: number;
   /** How often WaitForRecovery, DrainNode and VerifyReplacement look again. */
   poll: number;
 }

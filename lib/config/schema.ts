@@ -149,6 +149,11 @@ const timingsSchema = z.strictObject({
   verification: duration('15m', 'How long a replacement may take to have its DaemonSets ready.', {
     min: 60,
   }),
+  volumes: duration(
+    '5m',
+    'How long, after a drain, the volumes of the pods that left may stay attached; 0s = do not wait.',
+    { min: 0 },
+  ),
   poll: duration('30s', 'How often a running execution looks again.', { min: 5 }),
 });
 

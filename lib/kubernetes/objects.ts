@@ -96,6 +96,8 @@ export interface Volume {
   name: string;
   emptyDir?: Record<string, unknown>;
   persistentVolumeClaim?: { claimName: string };
+  /** A claim made for this pod alone, named after pod and volume. */
+  ephemeral?: Record<string, unknown>;
 }
 
 export interface PodSpec {
@@ -218,6 +220,17 @@ export interface PodDisruptionBudget {
     desiredHealthy?: number;
     expectedPods?: number;
   };
+}
+
+/** storage.k8s.io/v1: a volume that is attached to a node, or is to be. */
+export interface VolumeAttachment {
+  metadata: ObjectMeta;
+  spec: { attacher?: string; nodeName: string; source: { persistentVolumeName?: string } };
+}
+
+export interface PersistentVolumeClaim {
+  metadata: ObjectMeta;
+  spec: { volumeName?: string };
 }
 
 /** karpenter.sh/v1 NodeClaim. */

@@ -202,7 +202,7 @@ function projectMeta(metadata: ObjectMeta): ObjectMeta {
 }
 
 /** Without labels and annotations. */
-function projectMetaCore(metadata: ObjectMeta): ObjectMeta {
+export function projectMetaCore(metadata: ObjectMeta): ObjectMeta {
   const projected: ObjectMeta = {
     ...pick(metadata, metaKeys),
     ...listOf('ownerReferences', metadata.ownerReferences),
@@ -255,6 +255,7 @@ function projectVolume(volume: Volume): Volume {
   const claim = volume.persistentVolumeClaim;
   return {
     ...pick(volume, ['name', 'emptyDir']),
+    ...(volume.ephemeral ? { ephemeral: {} } : {}),
     ...(claim ? { persistentVolumeClaim: pick(claim, ['claimName']) } : {}),
   };
 }

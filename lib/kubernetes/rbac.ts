@@ -25,9 +25,11 @@ interface PolicyRule {
 const readerRules: PolicyRule[] = [
   { apiGroups: [''], resources: ['nodes', 'pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['events'], verbs: ['list'] },
+  { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get'] },
   { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get', 'list'] },
   { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['list'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list'] },
+  { apiGroups: ['storage.k8s.io'], resources: ['volumeattachments'], verbs: ['list'] },
   { apiGroups: ['karpenter.sh'], resources: ['nodeclaims', 'nodepools'], verbs: ['get', 'list'] },
 ];
 

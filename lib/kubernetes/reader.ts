@@ -18,12 +18,14 @@ import {
 import { nodeFormat, scanPodFormat } from './protobuf/objects.ts';
 import { createQuickReads, revisionLabel } from './quick-reads.ts';
 import type { Transport } from './transport.ts';
+import { projectPersistentVolumeClaim, projectVolumeAttachment } from './volume-projections.ts';
 
 const nodes = '/api/v1/nodes';
 const pods = '/api/v1/pods';
 const events = '/api/v1/events';
 const daemonSets = '/apis/apps/v1/daemonsets';
 const budgets = '/apis/policy/v1/poddisruptionbudgets';
+const volumeAttachments = '/apis/storage.k8s.io/v1/volumeattachments';
 const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
 
 /**
@@ -69,6 +71,7 @@ export function createReader(
     listEventsOf: (uid) =>
       list(events, { fieldSelector: `involvedObject.uid=${uid}` }, projectEvent),
     listPodDisruptionBudgets: () => list(budgets, {}, projectPodDisruptionBudget),
+    listVolumeAttachments: () => list(volumeAttachments, {}, projectVolumeAttachment),
     async listNodeClaims() {
       try {
         return await list(nodeClaims, {}, projectNodeClaim);
@@ -85,6 +88,8 @@ export function createReader(
         `/apis/apps/v1/namespaces/${segment(namespace)}/daemonsets/${segment(name)}`,
         projectDaemonSet,
       ),
+    getPersistentVolumeClaim: (namespace, name) =>
+      get(`/api/v1/namespaces/${segment(namespace)}/persistentvolumeclaims/${segment(name)}`),
     getNodeClaim: (name) => get(`${nodeClaims}/${segment(name)}`, projectNodeClaim),
     quick: createQuickReads(transport, listOptions),
     load: transport.stats,

@@ -1,5 +1,5 @@
 /** Makes pod templates and pods, with the defaults that admission would add. */
-import type { Container, Pod, PodSpec, Toleration } from '../../lib/kubernetes/objects.ts';
+import type { Container, Pod, PodSpec, Toleration, Volume } from '../../lib/kubernetes/objects.ts';
 import type { Draft } from './store.ts';
 
 /** The choices a scenario has for a pod. */
@@ -15,6 +15,8 @@ export interface PodOptions {
   terminationGracePeriodSeconds?: number;
   /** Gives the pod a volume that a drain would lose. */
   emptyDir?: boolean;
+  /** Gives the pod the volume of this claim of its namespace. */
+  claim?: string;
 }
 
 const priorities: Record<string, number> = {
@@ -33,6 +35,12 @@ export function podSpec(name: string, options: PodOptions): PodSpec {
       ? {}
       : { ports: [{ containerPort: hostPort, hostPort, protocol: 'TCP' }] }),
   };
+  const volumes: Volume[] = [
+    ...(options.emptyDir ? [{ name: 'scratch', emptyDir: {} }] : []),
+    ...(options.claim === undefined
+      ? []
+      : [{ name: 'data', persistentVolumeClaim: { claimName: options.claim } }]),
+  ];
   return {
     containers: [container],
     schedulerName: 'default-scheduler',
@@ -41,7 +49,7 @@ export function podSpec(name: string, options: PodOptions): PodSpec {
     ...(tolerations === undefined ? {} : { tolerations }),
     ...(priorityClassName === undefined ? {} : { priorityClassName }),
     ...(hostNetwork ? { hostNetwork } : {}),
-    ...(options.emptyDir ? { volumes: [{ name: 'scratch', emptyDir: {} }] } : {}),
+    ...(volumes.length === 0 ? {} : { volumes }),
   };
 }
 

@@ -5,9 +5,11 @@ import type {
   Node,
   NodeClaim,
   ObjectMeta,
+  PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
   Taint,
+  VolumeAttachment,
 } from '../../lib/kubernetes/objects.ts';
 
 /** karpenter.sh/v1 NodePool, as far as the simulation uses it. */
@@ -33,6 +35,8 @@ export interface Kinds {
   events: KubernetesEvent;
   daemonsets: DaemonSet;
   poddisruptionbudgets: PodDisruptionBudget;
+  persistentvolumeclaims: PersistentVolumeClaim;
+  volumeattachments: VolumeAttachment;
   nodeclaims: NodeClaim;
   nodepools: NodePool;
 }
@@ -55,6 +59,8 @@ export const resourceTable: readonly ResourceInfo[] = [
   info('events', 'Event', '', 'v1', true, false),
   info('daemonsets', 'DaemonSet', 'apps', 'v1', true, true),
   info('poddisruptionbudgets', 'PodDisruptionBudget', 'policy', 'v1', true, true),
+  info('persistentvolumeclaims', 'PersistentVolumeClaim', '', 'v1', true, false),
+  info('volumeattachments', 'VolumeAttachment', 'storage.k8s.io', 'v1', false, false),
   info('nodeclaims', 'NodeClaim', 'karpenter.sh', 'v1', false, true),
   info('nodepools', 'NodePool', 'karpenter.sh', 'v1', false, true),
 ];

@@ -175,6 +175,14 @@ export function addBudget(world: World, options: BudgetOptions): void {
   world.store.create('poddisruptionbudgets', { metadata: { namespace, name }, spec, status: {} });
 }
 
+export function addVolumeClaim(world: World, key: string): void {
+  const [namespace = 'default', name = ''] = key.split('/');
+  world.store.create('persistentvolumeclaims', {
+    metadata: { namespace, name },
+    spec: { volumeName: `pvc-${name}` },
+  });
+}
+
 function paceOf({ startMs, readyMs, stopMs }: PodPace): PodPace {
   return {
     ...(startMs === undefined ? {} : { startMs }),

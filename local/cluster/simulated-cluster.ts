@@ -32,6 +32,7 @@ import { startPodGarbageCollector } from './controllers/pod-garbage.ts';
 import { ReplicaController } from './controllers/replicas.ts';
 import { startScheduler } from './controllers/scheduler.ts';
 import { startTaintEviction } from './controllers/taint-eviction.ts';
+import { startVolumes } from './controllers/volumes.ts';
 import { EventRecorder } from './event-recorder.ts';
 import { type Fault, FaultBook, type FaultTarget } from './faults.ts';
 import { startInitialisation } from './karpenter/claims.ts';
@@ -49,6 +50,7 @@ import {
   addDeployment,
   addPod,
   addPool,
+  addVolumeClaim,
   type BudgetOptions,
   type DaemonSetOptions,
   type DeploymentOptions,
@@ -119,6 +121,7 @@ export class SimulatedCluster {
     startBudgetController(world, (uid) => this.#replicas.wantedBy(uid));
     startScheduler(world);
     startKubelets(world);
+    startVolumes(world);
     startInitialisation(world, (name) => this.#pools.get(name));
     startTermination(world);
     const provisioner = new Provisioner(world, this.#pools);
@@ -151,6 +154,11 @@ export class SimulatedCluster {
 
   addBudget(options: BudgetOptions): void {
     addBudget(this.#world, options);
+  }
+
+  /** A claim, by `namespace/name`, with its volume. Made before the pods that use it. */
+  addVolumeClaim(key: string): void {
+    addVolumeClaim(this.#world, key);
   }
 
   /** Makes something go wrong from now on. Pods that run already are drawn in. */

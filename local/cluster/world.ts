@@ -32,6 +32,8 @@ export interface Delays {
   drainMinimum: number;
   evictionRetry: number;
   instanceShutdown: number;
+  /** From the last pod that used a volume to the volume being detached. */
+  volumeDetach: number;
   /** From a Node's disappearance to the removal of its pods by the pod garbage collector. */
   podGarbage: number;
 }
@@ -50,6 +52,7 @@ export const defaultDelays: Delays = {
   drainMinimum: 5_000,
   evictionRetry: 5_000,
   instanceShutdown: 20_000,
+  volumeDetach: 10_000,
   podGarbage: 40_000,
 };
 

@@ -37,6 +37,7 @@ describe('loadConfig', () => {
       drain: 1800,
       approval: 43_200,
       verification: 900,
+      volumes: 300,
       poll: 30,
     });
     expect(config.breaker).toEqual({

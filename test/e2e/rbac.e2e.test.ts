@@ -75,6 +75,7 @@ const reading = [
   'get nodeclaims.karpenter.sh',
   'get nodepools.karpenter.sh',
   'get nodes',
+  'get persistentvolumeclaims',
   'get pods',
   'list controllerrevisions.apps',
   'list daemonsets.apps',
@@ -84,6 +85,7 @@ const reading = [
   'list nodes',
   'list poddisruptionbudgets.policy',
   'list pods',
+  'list volumeattachments.storage.k8s.io',
 ];
 const acting = [
   'create events',

@@ -32,6 +32,7 @@ const readerRights = [
   'get nodeclaims',
   'get nodepools',
   'get nodes',
+  'get persistentvolumeclaims',
   'get pods',
   'list controllerrevisions',
   'list daemonsets',
@@ -41,6 +42,7 @@ const readerRights = [
   'list nodes',
   'list poddisruptionbudgets',
   'list pods',
+  'list volumeattachments',
 ];
 
 describe('rbacManifests', () => {

@@ -63,6 +63,12 @@ describe('lists', () => {
       { fieldSelector: 'involvedObject.uid=u1' },
     ],
     ['budgets', (r) => r.listPodDisruptionBudgets(), '/apis/policy/v1/poddisruptionbudgets', {}],
+    [
+      'volume attachments',
+      (r) => r.listVolumeAttachments(),
+      '/apis/storage.k8s.io/v1/volumeattachments',
+      {},
+    ],
     ['NodeClaims', (r) => r.listNodeClaims(), '/apis/karpenter.sh/v1/nodeclaims', {}],
   ])('asks for %s with the right path and selectors', async (_title, run, path, selectors) => {
     const { server, reader } = await readerOf(() => page([object]));
@@ -98,6 +104,11 @@ describe('single objects', () => {
     ['node', (r) => r.getNode('n1'), '/api/v1/nodes/n1'],
     ['pod', (r) => r.getPod('ns', 'p'), '/api/v1/namespaces/ns/pods/p'],
     ['DaemonSet', (r) => r.getDaemonSet('ns', 'd'), '/apis/apps/v1/namespaces/ns/daemonsets/d'],
+    [
+      'volume claim',
+      (r) => r.getPersistentVolumeClaim('ns', 'v'),
+      '/api/v1/namespaces/ns/persistentvolumeclaims/v',
+    ],
     ['NodeClaim', (r) => r.getNodeClaim('c'), '/apis/karpenter.sh/v1/nodeclaims/c'],
   ];
 

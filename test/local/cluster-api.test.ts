@@ -52,9 +52,19 @@ describe('the API server', () => {
     const { api } = await servedShop();
     expect((await api.get('/api')).body.versions).toEqual(['v1']);
     const groups = (await api.get('/apis')).body.groups as { name: string }[];
-    expect(groups.map(({ name }) => name)).toEqual(['apps', 'policy', 'karpenter.sh']);
+    expect(groups.map(({ name }) => name)).toEqual([
+      'apps',
+      'policy',
+      'storage.k8s.io',
+      'karpenter.sh',
+    ]);
     const core = (await api.get('/api/v1')).body.resources as { name: string }[];
-    expect(core.map(({ name }) => name)).toEqual(['nodes', 'pods', 'events']);
+    expect(core.map(({ name }) => name)).toEqual([
+      'nodes',
+      'pods',
+      'events',
+      'persistentvolumeclaims',
+    ]);
     const { cluster } = makeCluster({ karpenter: false });
     const bare = await serve(cluster);
     expect((await bare.get('/apis/karpenter.sh/v1/nodeclaims')).status).toBe(404);

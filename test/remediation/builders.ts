@@ -4,10 +4,13 @@ import type {
   Node,
   NodeClaim,
   OwnerReference,
+  PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
   Taint,
   Toleration,
+  Volume,
+  VolumeAttachment,
 } from '../../lib/kubernetes/objects.ts';
 import type { IsolationMark, MarkFields } from '../../lib/safety/ownership.ts';
 
@@ -99,6 +102,9 @@ export interface PodParts {
   tolerations?: Toleration[];
   graceSeconds?: number;
   uid?: string;
+  /** Names of its volume claims. */
+  claims?: string[];
+  priority?: number;
 }
 
 /** A Running, Ready pod of ReplicaSet `web`, unless said otherwise. */
@@ -110,6 +116,8 @@ export function pod(name: string, parts: PodParts = {}): Pod {
     ready = true,
     startTime = '2026-11-29T07:00:00Z',
     emptyDir = false,
+    claims = [],
+    priority,
     tolerations,
     graceSeconds = 30,
     owner = ownedBy('ReplicaSet', 'web'),
@@ -117,6 +125,10 @@ export function pod(name: string, parts: PodParts = {}): Pod {
     creationTimestamp = '2026-11-29T07:00:00Z',
     ...meta
   } = parts;
+  const volumes: Volume[] = [
+    ...(emptyDir ? [{ name: 'scratch', emptyDir: {} }] : []),
+    ...claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
+  ];
   return {
     metadata: {
       namespace,
@@ -130,7 +142,8 @@ export function pod(name: string, parts: PodParts = {}): Pod {
       nodeName,
       terminationGracePeriodSeconds: graceSeconds,
       ...(tolerations === undefined ? {} : { tolerations }),
-      ...(emptyDir ? { volumes: [{ name: 'scratch', emptyDir: {} }] } : {}),
+      ...(priority === undefined ? {} : { priority }),
+      ...(volumes.length === 0 ? {} : { volumes }),
     },
     status: {
       phase,
@@ -178,5 +191,18 @@ export function budget(name: string, parts: BudgetParts = {}): PodDisruptionBudg
       desiredHealthy: desired ?? 1,
       observedGeneration: observed,
     },
+  };
+}
+
+/** The claim `name` of namespace `shop`, bound to a volume. */
+export function volumeClaim(name: string, volumeName: string): PersistentVolumeClaim {
+  return { metadata: { namespace: 'shop', name, uid: `uid-${name}` }, spec: { volumeName } };
+}
+
+/** A volume attached to a node. */
+export function attachment(volume: string, nodeName = 'n1'): VolumeAttachment {
+  return {
+    metadata: { name: `csi-${volume}`, uid: `uid-csi-${volume}` },
+    spec: { attacher: 'ebs.csi.aws.com', nodeName, source: { persistentVolumeName: volume } },
   };
 }

@@ -10,8 +10,10 @@ import type {
   DaemonSet,
   Node,
   NodeClaim,
+  PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
+  VolumeAttachment,
 } from '../../lib/kubernetes/objects.ts';
 import type {
   ClusterReader,
@@ -28,6 +30,8 @@ export class FakeCluster implements ClusterReader, ClusterWriter {
   daemonSets: DaemonSet[] = [];
   budgets: PodDisruptionBudget[] = [];
   claims: NodeClaim[] = [];
+  attachments: VolumeAttachment[] = [];
+  volumeClaims: PersistentVolumeClaim[] = [];
   events: NodeEvent[] = [];
   now = Date.parse('2026-11-29T12:00:00Z');
   /** Names of the calls, in order. */
@@ -91,6 +95,9 @@ export class FakeCluster implements ClusterReader, ClusterWriter {
   async listPodDisruptionBudgets() {
     return this.#read('listPodDisruptionBudgets', this.budgets);
   }
+  async listVolumeAttachments() {
+    return this.#read('listVolumeAttachments', this.attachments);
+  }
   async listNodeClaims() {
     return this.#read('listNodeClaims', this.claims);
   }
@@ -106,6 +113,12 @@ export class FakeCluster implements ClusterReader, ClusterWriter {
       ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
     );
     return this.#read('getDaemonSet', found);
+  }
+  async getPersistentVolumeClaim(namespace: string, name: string) {
+    const found = this.volumeClaims.find(
+      ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
+    );
+    return this.#read('getPersistentVolumeClaim', found);
   }
   async getNodeClaim(name: string) {
     const found = this.claims.find((claim) => claim.metadata.name === name);

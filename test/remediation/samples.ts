@@ -22,6 +22,7 @@ export const timings: Timings = {
   drain: 1800,
   approval: 43_200,
   verification: 900,
+  volumes: 300,
   poll: 60,
 };
 

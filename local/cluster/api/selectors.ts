@@ -39,6 +39,8 @@ const fields: { [R in Resource]: Record<string, Field<R>> } = {
   },
   daemonsets: namespaced,
   poddisruptionbudgets: namespaced,
+  persistentvolumeclaims: namespaced,
+  volumeattachments: always,
   nodeclaims: always,
   nodepools: always,
 };
