@@ -89,7 +89,10 @@ export function createReader(
         projectDaemonSet,
       ),
     getPersistentVolumeClaim: (namespace, name) =>
-      get(`/api/v1/namespaces/${segment(namespace)}/persistentvolumeclaims/${segment(name)}`),
+      get(
+        `/api/v1/namespaces/${segment(namespace)}/persistentvolumeclaims/${segment(name)}`,
+        projectPersistentVolumeClaim,
+      ),
     getNodeClaim: (name) => get(`${nodeClaims}/${segment(name)}`, projectNodeClaim),
     quick: createQuickReads(transport, listOptions),
     load: transport.stats,
