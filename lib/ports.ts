@@ -13,6 +13,7 @@ import type {
   PodDisruptionBudget,
   VolumeAttachment,
 } from './kubernetes/objects.ts';
+import type { LeaseReading, Remediation } from './observation-ports.ts';
 
 /** One JSON Patch operation (RFC 6902). */
 export type JsonPatchOperation =
@@ -88,6 +89,10 @@ export interface ClusterReader {
   getNodeClaim(name: string): Promise<NodeClaim | undefined>;
   /** Absent where nothing is gained by them. */
   readonly quick?: QuickReads;
+  /** The lease by which the kubelet of a node shows that it lives; absent where none can be read. */
+  getNodeLease?(node: string): Promise<LeaseReading>;
+  /** Nodes that medik8s remediates now; none without it. Absent where it cannot be asked. */
+  listRemediations?(): Promise<Remediation[]>;
   /** Absent where nothing is asked of an API server. */
   readonly load?: Readonly<ApiLoad>;
 }

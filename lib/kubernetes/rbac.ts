@@ -31,6 +31,14 @@ const readerRules: PolicyRule[] = [
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list'] },
   { apiGroups: ['storage.k8s.io'], resources: ['volumeattachments'], verbs: ['list'] },
   { apiGroups: ['karpenter.sh'], resources: ['nodeclaims', 'nodepools'], verbs: ['get', 'list'] },
+  // Only there with medik8s; the rule does no harm without.
+  { apiGroups: ['remediation.medik8s.io'], resources: ['nodehealthchecks'], verbs: ['list'] },
+];
+
+/** The leases of the kubelets, in the one namespace that holds nothing else. */
+const leaseNamespace = 'kube-node-lease';
+const leaseRules: PolicyRule[] = [
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'] },
 ];
 
 /** On top of the reader's. No `delete` on pods: an eviction is a create, and respects budgets. */
@@ -46,6 +54,8 @@ export function rbacManifests(): object[] {
   return [
     clusterRole(readerName, readerRules),
     clusterRoleBinding(readerName, [readerGroup, actuatorGroup]),
+    leaseRole(),
+    leaseRoleBinding(),
     clusterRole(actuatorName, actuatorRules),
     clusterRoleBinding(actuatorName, [actuatorGroup]),
     nodeChangesPolicy(),
@@ -64,13 +74,36 @@ function clusterRole(name: string, rules: PolicyRule[]): object {
   return { apiVersion: `${rbacApi}/v1`, kind: 'ClusterRole', metadata: metadata(name), rules };
 }
 
+function leaseRole(): object {
+  return {
+    apiVersion: `${rbacApi}/v1`,
+    kind: 'Role',
+    metadata: { ...metadata(readerName), namespace: leaseNamespace },
+    rules: leaseRules,
+  };
+}
+
+function leaseRoleBinding(): object {
+  return {
+    apiVersion: `${rbacApi}/v1`,
+    kind: 'RoleBinding',
+    metadata: { ...metadata(readerName), namespace: leaseNamespace },
+    roleRef: { apiGroup: rbacApi, kind: 'Role', name: readerName },
+    subjects: subjectsOf([readerGroup, actuatorGroup]),
+  };
+}
+
+function subjectsOf(groups: string[]): object[] {
+  return groups.map((group) => ({ apiGroup: rbacApi, kind: 'Group', name: group }));
+}
+
 function clusterRoleBinding(name: string, groups: string[]): object {
   return {
     apiVersion: `${rbacApi}/v1`,
     kind: 'ClusterRoleBinding',
     metadata: metadata(name),
     roleRef: { apiGroup: rbacApi, kind: 'ClusterRole', name },
-    subjects: groups.map((group) => ({ apiGroup: rbacApi, kind: 'Group', name: group })),
+    subjects: subjectsOf(groups),
   };
 }
 
@@ -150,6 +183,6 @@ function validation(expression: string, message: string): object {
   return { expression, message, reason: 'Forbidden' };
 }
 
-function metadata(name: string): object {
+function metadata(name: string): Record<string, unknown> {
   return { name, labels: { 'app.kubernetes.io/part-of': 'nodegap' } };
 }

@@ -6,6 +6,7 @@ import { compactPods } from './compact-pod.ts';
 import { errorFromAnswer } from './errors.ts';
 import { type ListOptions, type ListSelectors, listAll, listWithVersion } from './list.ts';
 import type { ListFormat } from './list-formats.ts';
+import { projectLease, projectRemediations } from './other-observers.ts';
 import { getPatiently, waitsLeft } from './patience.ts';
 import {
   projectDaemonSet,
@@ -27,6 +28,8 @@ const daemonSets = '/apis/apps/v1/daemonsets';
 const budgets = '/apis/policy/v1/poddisruptionbudgets';
 const volumeAttachments = '/apis/storage.k8s.io/v1/volumeattachments';
 const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
+const nodeLeases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+const nodeHealthChecks = '/apis/remediation.medik8s.io/v1alpha1/nodehealthchecks';
 
 /**
  * The reads of `ClusterReader` over one transport. Every list is complete or throws a
@@ -94,6 +97,16 @@ export function createReader(
         projectPersistentVolumeClaim,
       ),
     getNodeClaim: (name) => get(`${nodeClaims}/${segment(name)}`, projectNodeClaim),
+    getNodeLease: async (node) =>
+      (await get(`${nodeLeases}/${segment(node)}`, projectLease)) ?? { kind: 'absent' },
+    async listRemediations() {
+      try {
+        return (await list(nodeHealthChecks, {}, projectRemediations)).flat();
+      } catch (error) {
+        if (isKubernetesError(error, 'not-found')) return [];
+        throw error;
+      }
+    },
     quick: createQuickReads(transport, listOptions),
     load: transport.stats,
   };

@@ -38,6 +38,7 @@ const readerRights = [
   'list daemonsets',
   'list events',
   'list nodeclaims',
+  'list nodehealthchecks',
   'list nodepools',
   'list nodes',
   'list poddisruptionbudgets',
@@ -48,6 +49,23 @@ const readerRights = [
 describe('rbacManifests', () => {
   it('lets the reader only read', () => {
     expect(rightsOf(readerGroup)).toEqual(readerRights);
+  });
+
+  it('lets both see the leases of the kubelets, and no other leases', () => {
+    const roles = manifests.filter(({ kind }) => kind === 'Role');
+    expect(roles).toMatchObject([
+      {
+        metadata: { name: 'nodegap-reader', namespace: 'kube-node-lease' },
+        rules: [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'] }],
+      },
+    ]);
+    const [binding, ...more] = manifests.filter(({ kind }) => kind === 'RoleBinding');
+    expect(more).toEqual([]);
+    expect(binding).toMatchObject({
+      metadata: { namespace: 'kube-node-lease' },
+      roleRef: { kind: 'Role', name: 'nodegap-reader' },
+    });
+    expect(binding?.subjects?.map(({ name }) => name)).toEqual([readerGroup, actuatorGroup]);
   });
 
   it('lets the actuator read, patch nodes, evict, write events and delete NodeClaims', () => {

@@ -99,6 +99,42 @@ describe('lists', () => {
   });
 });
 
+describe('remediations of medik8s', () => {
+  const remediationsOf = async (reply: Reply) => {
+    const { server, reader } = await readerOf(() => reply);
+    const found = await reader.listRemediations?.();
+    return { found, path: server.asked[0]?.path };
+  };
+
+  it('are those that a NodeHealthCheck lists, in its new and its old form', async () => {
+    const check = {
+      metadata: { name: 'workers', uid: 'u' },
+      status: {
+        unhealthyNodes: [
+          {
+            name: 'n1',
+            remediations: [{ resource: { kind: 'SelfNodeRemediation', name: 'n1-x' } }],
+          },
+          // Not well, and nothing done about it yet.
+          { name: 'n2' },
+        ],
+        inFlightRemediations: { n3: '2026-11-29T12:00:00Z' },
+      },
+    };
+    expect(await remediationsOf(page([check]))).toEqual({
+      path: '/apis/remediation.medik8s.io/v1alpha1/nodehealthchecks',
+      found: [
+        { node: 'n3', by: 'NodeHealthCheck workers' },
+        { node: 'n1', by: 'NodeHealthCheck workers (SelfNodeRemediation n1-x)' },
+      ],
+    });
+  });
+
+  it('are none without medik8s', async () => {
+    expect((await remediationsOf({ status: 404, body: '404 page not found' })).found).toEqual([]);
+  });
+});
+
 describe('single objects', () => {
   const gets: [string, (reader: ClusterReader) => Promise<unknown>, string][] = [
     ['node', (r) => r.getNode('n1'), '/api/v1/nodes/n1'],
@@ -127,6 +163,23 @@ describe('single objects', () => {
   it.each(gets)('does not take a proxy answering 404 for a %s that is gone', async (_t, run) => {
     const { reader } = await readerOf(() => ({ status: 404, body: '<html>no such site</html>' }));
     expect(isKubernetesError(await thrown(() => run(reader)), 'not-found')).toBe(true);
+  });
+
+  const lease = (spec?: object) => ({ metadata: { name: 'n1', uid: 'u' }, spec });
+  it.each<[string, Reply, object]>([
+    [
+      'its last renewal',
+      { body: lease({ renewTime: '2026-11-29T12:00:00.000000Z' }) },
+      { kind: 'read', renewedAt: Date.parse('2026-11-29T12:00:00Z') },
+    ],
+    ['no renewal', { body: lease() }, { kind: 'unread', reason: 'it has no time of a renewal' }],
+    ['no lease', notFound('leases', 'n1'), { kind: 'absent' }],
+  ])('reads of the lease of a node: %s', async (_title, reply, expected) => {
+    const { server, reader } = await readerOf(() => reply);
+    expect(await reader.getNodeLease?.('n1')).toEqual(expected);
+    expect(server.asked[0]?.path).toBe(
+      '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1',
+    );
   });
 
   it('waits when the server is throttling', async () => {
