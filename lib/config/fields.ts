@@ -43,12 +43,16 @@ export function duration(fallback: string, description: string, { min = 0, step 
 
 /** A whole number of at least 1. */
 export function count(fallback: number, description: string) {
-  const error = notA('a whole number of at least 1', fallback);
+  return plainCount(fallback, description).default(fallback);
+}
+
+/** The same without a default. */
+export function plainCount(example: number, description: string) {
+  const error = notA('a whole number of at least 1', example);
   return z
     .int({ error })
     .min(1, { error })
     .max(10_000, { error: (issue) => `${shown(issue.input)} is too large; at most 10000` })
-    .default(fallback)
     .describe(description);
 }
 

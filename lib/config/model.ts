@@ -54,13 +54,28 @@ export interface Timings {
 export interface BreakerConfig {
   /** 0 to 100; 0 = never act. */
   maxUnhealthyPercent: number;
+  /** So many unhealthy nodes of a scope and no more, whatever the percentage allows. */
+  maxUnhealthyNodes?: number;
+  /** So many unhealthy nodes of one zone, with hardly any elsewhere, stop work there. */
+  unhealthyInOneZone: number;
   coolDown: number;
+  /** Seconds between new nodes in a scope whose breaker has closed; 0 = no pace. */
+  reopenInterval: number;
+  /** Seconds for which that pace holds at most. */
+  reopenFor: number;
   parallelPerPool: number;
   parallelPerCluster: number;
   replacementsPerHour: number;
   /** Bad replacements in a pool after which it stops. */
   badReplacements: number;
+  /** What an active ARC zonal shift means. */
+  zonalShifts: OutsidePolicy;
+  /** What an update of the EKS cluster or of a managed node group means. */
+  eksUpdates: OutsidePolicy;
 }
+
+/** Whether work of AWS on a cluster holds back what nodegap does there. */
+export type OutsidePolicy = 'hold' | 'ignore';
 
 export type ApprovalPolicy = 'never' | 'always' | 'drain-blocked';
 

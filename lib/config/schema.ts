@@ -7,7 +7,7 @@
  */
 import * as z from 'zod';
 import { ceilings } from '../gap/model.ts';
-import { count, duration, form, idList, percent, shown } from './fields.ts';
+import { count, duration, form, idList, percent, plainCount, shown } from './fields.ts';
 import type { Config, RequiredDaemonSet } from './model.ts';
 import { isLabelKey, parseSelector } from './selector.ts';
 
@@ -157,16 +157,38 @@ const timingsSchema = z.strictObject({
   poll: duration('30s', 'How often a running execution looks again.', { min: 5 }),
 });
 
+const outsidePolicy = z.enum(['hold', 'ignore']).default('hold');
+
 const breakerSchema = z.strictObject({
   maxUnhealthyPercent: percent(
     20,
     'Share of unhealthy nodes of a pool, zone or cluster that is still allowed; 0 = never act.',
   ),
+  maxUnhealthyNodes: plainCount(
+    10,
+    'So many unhealthy nodes of a pool, zone or cluster and no more, whatever the percentage allows.',
+  ).exactOptional(),
+  unhealthyInOneZone: count(
+    5,
+    'So many unhealthy nodes of one zone, with hardly any elsewhere, stop work in that zone.',
+  ),
   coolDown: duration('10m', 'How long the breaker stays open after the last excess.'),
+  reopenInterval: duration(
+    '5m',
+    'Time between new nodes in a scope whose breaker has closed; 0s = no pace.',
+  ),
+  reopenFor: duration(
+    '1h',
+    'How long that pace holds: as long as the breaker was open, and this at most.',
+  ),
   parallelPerPool: count(1, 'Nodes worked on at the same time in a pool.'),
   parallelPerCluster: count(3, 'Nodes worked on at the same time in a cluster.'),
   replacementsPerHour: count(5, 'Replacements an hour in a cluster.'),
   badReplacements: count(2, 'Bad replacements in a pool after which it stops.'),
+  zonalShifts: outsidePolicy.describe('What an active ARC zonal shift means for work there.'),
+  eksUpdates: outsidePolicy.describe(
+    'What an update of the EKS cluster or of a managed node group means for work there.',
+  ),
 });
 
 const replacementMethods = ['delete-nodeclaim', 'notify'] as const;

@@ -42,11 +42,16 @@ describe('loadConfig', () => {
     });
     expect(config.breaker).toEqual({
       maxUnhealthyPercent: 20,
+      unhealthyInOneZone: 5,
       coolDown: 600,
+      reopenInterval: 300,
+      reopenFor: 3600,
       parallelPerPool: 1,
       parallelPerCluster: 3,
       replacementsPerHour: 5,
       badReplacements: 2,
+      zonalShifts: 'hold',
+      eksUpdates: 'hold',
     });
   });
 

@@ -6,11 +6,16 @@ import type { SlotRequest } from '../../lib/safety/slots.ts';
 
 export const breakerLimits: BreakerConfig = {
   maxUnhealthyPercent: 20,
+  unhealthyInOneZone: 5,
   coolDown: 600,
+  reopenInterval: 300,
+  reopenFor: 3600,
   parallelPerPool: 1,
   parallelPerCluster: 3,
   replacementsPerHour: 5,
   badReplacements: 2,
+  zonalShifts: 'hold',
+  eksUpdates: 'hold',
 };
 
 export interface SampleNode {
