@@ -20,6 +20,8 @@ export interface FunctionAccess {
   emits?: true;
   /** Asks Step Functions whether an execution still runs. */
   readsExecutions?: true;
+  /** Tells a waiting task that its question to a person has become pointless. */
+  closesQuestions?: true;
 }
 
 export interface FunctionSize {
@@ -37,6 +39,7 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     notifies: true,
     emits: true,
     readsExecutions: true,
+    closesQuestions: true,
   },
   'confirm-gap': { cluster: 'reader', table: 'write' },
   'acquire-slot': { cluster: 'reader', table: 'write' },

@@ -1,4 +1,5 @@
 import { isoTime } from '../lib/clock.ts';
+import { answerOf } from '../lib/remediation/answer.ts';
 import { Approvals } from '../lib/safety/approvals.ts';
 import * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler, workflow } from './shared/aws-ports.ts';
@@ -25,7 +26,10 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
     const request = parseEvent(requestSchema, event);
     const approvals = new Approvals(ports.table, ports.clock, { newId: ports.newId });
     if (request.action === 'list') {
-      return { kind: 'list', approvals: await approvals.list(request.cluster) };
+      const kept = await approvals.list(request.cluster);
+      const now = ports.clock.now();
+      const open = kept.filter(({ decided, deadline }) => !decided && now < deadline);
+      return { kind: 'list', approvals: open };
     }
     const { id, decision, by } = request;
     const at = ports.clock.now();
@@ -34,11 +38,7 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
       // Its delivery may have been lost on the way: delivering it again does no harm.
       const token = await approvals.tokenOf(id);
       if (token !== undefined) {
-        await ports.workflow.answer(token, {
-          decision: outcome.decision,
-          by: outcome.by,
-          at: outcome.at,
-        });
+        await ports.workflow.answer(token, { ...answerOf(outcome) });
       }
       return { ...outcome };
     }

@@ -1,4 +1,5 @@
 import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { UnknownEntry } from '../lib/gap/model.ts';
 import { isReadInFull } from '../lib/gap/pod-reads.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
@@ -11,23 +12,15 @@ import { keepEpisodes } from '../lib/remediation/keep-episodes.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
 import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
+import { settleQuestions } from '../lib/remediation/settle-questions.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
-import { breakerNotice } from '../lib/report/breaker-notice.ts';
-import { statusNotice } from '../lib/report/status-notice.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
-import {
-  type BreakerState,
-  breakerTransitions,
-  type MeasuredState,
-  nextBreakerStates,
-  saveBreakerStates,
-} from '../lib/safety/breaker.ts';
+import { type BreakerState, nextBreakerStates, saveBreakerStates } from '../lib/safety/breaker.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { leavingReason } from '../lib/safety/leaving.ts';
 import { Refutations } from '../lib/safety/refuted.ts';
 import { ScanStore } from '../lib/safety/scan-store.ts';
-import { labelOf } from '../lib/safety/scope.ts';
-import { Slots } from '../lib/safety/slots.ts';
+import { type Slot, Slots } from '../lib/safety/slots.ts';
 import * as z from '../lib/zod.ts';
 import {
   awsPorts,
@@ -38,9 +31,11 @@ import {
   workflow,
 } from './shared/aws-ports.ts';
 import type { JudgingPorts, Ports } from './shared/ports.ts';
+import { tellNews } from './shared/scan-news.ts';
 import { parseEvent } from './shared/task.ts';
 
-type ScanPorts = JudgingPorts & Pick<Ports, 'workflow' | 'notifier' | 'publisher' | 'metrics'>;
+type ScanPorts = JudgingPorts &
+  Pick<Ports, 'workflow' | 'notifier' | 'publisher' | 'metrics' | 'newId'>;
 
 const scanSchema = z.object({ cluster: z.string().check(z.minLength(1)) });
 
@@ -94,7 +89,8 @@ export function makeHandler(ports: ScanPorts) {
     );
     await keepEpisodes(ports, reading, new Set(slots.map((slot) => slot.nodeUid)));
     const result = await summarise(ports, reading, verdicts, plan, disagreeing);
-    await tell(ports, reading, plan, breakers, disagreeing);
+    await closeQuestions(ports, reading, slots);
+    await tellNews(ports, reading, plan, breakers, disagreeing);
     return result;
   };
 }
@@ -196,45 +192,23 @@ async function freeDead(
   }
 }
 
-/**
- * Tells people what is new, as the last thing of a scan: it has done its work when a notice cannot
- * be sent, and the next scan tells it.
- */
-async function tell(
+/** Ends the waits for a person that have become pointless. */
+async function closeQuestions(
   ports: ScanPorts,
   reading: ClusterReading,
-  plan: ScanPlan,
-  breakers: BreakerState[],
-  disagreeing: UnknownEntry[],
+  slots: Slot[],
 ): Promise<void> {
-  const { cluster } = reading.facts;
-  const alerts = new Alerts(ports.table, ports.clock);
-  const open = breakers.filter((state) => state.source === 'measured');
-  const { closed } = breakerTransitions(reading.breakers, breakers);
-  for (const [event, states] of [
-    ['opened', open],
-    ['closed', closed],
-  ] as const) {
-    const keyOf = (state: MeasuredState) => `breaker-${event}#${labelOf(state)}#${state.openedAt}`;
-    await alerts.tellOnce(cluster, states.map(keyOf), (fresh) => {
-      const news = states.filter((state) => fresh.includes(keyOf(state)));
-      return ports.notifier.notify(breakerNotice(cluster, event, news));
-    });
+  const { closed, failed } = await settleQuestions(ports, reading, slots);
+  for (const { approval, decided, waited } of closed) {
+    const { id, cluster, node, nodeUid, episode, execution } = approval;
+    const ids = { cluster, node, nodeUid, episode, execution };
+    ports.log.info('question closed', { ...ids, approval: id, ...decided, waited });
   }
-  for (const { key, notice } of plan.alerts) {
-    await alerts.tellOnce(cluster, [key], () => ports.notifier.notify(notice));
+  for (const { slot, error } of failed) {
+    const { cluster, node, nodeUid, episode, execution } = slot;
+    const ids = { cluster, node, nodeUid, episode, execution };
+    ports.log.error('question could not be settled', { ...ids, error: messageOf(error) });
   }
-  const statusKey = ({ daemonSet = '' }: UnknownEntry) => `status-disagrees#${daemonSet}`;
-  await alerts.tellOnce(cluster, disagreeing.map(statusKey), (fresh) => {
-    const news = disagreeing.filter((entry) => fresh.includes(statusKey(entry)));
-    return ports.notifier.notify(statusNotice(cluster, news));
-  });
-  const lasting = [
-    ...disagreeing.map(statusKey),
-    ...plan.alerts.map(({ key }) => key),
-    ...open.map((state) => `breaker-opened#${labelOf(state)}#${state.openedAt}`),
-  ];
-  await alerts.keepOnly(cluster, new Set(lasting));
 }
 
 async function summarise(

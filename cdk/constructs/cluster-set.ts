@@ -15,7 +15,7 @@ import {
 } from '../functions.ts';
 import type { ClusterNetwork } from '../installations.ts';
 import { acknowledgeWildcard } from '../nag.ts';
-import { executionArns, setFunctionName, stateMachineName } from '../names.ts';
+import { executionArns, setFunctionName, stateMachineArn, stateMachineName } from '../names.ts';
 import { RemediateNodeMachine, workflowFunctionNames } from '../workflow/remediate-node.ts';
 import type { EventIntake } from './event-intake.ts';
 import { logRetention, NodegapFunction, type Placement, type Shared } from './nodegap-function.ts';
@@ -79,6 +79,12 @@ export class ClusterSet extends Construct {
     if (access.notifies) shared.notices.grantPublish(made.role);
     if (access.emits) events.grantPut(made.role);
     if (access.readsExecutions) this.#letReadExecutions(made.role, shared.prefix);
+    if (access.closesQuestions) {
+      const machine = stateMachineArn(this, stateMachineName(shared.prefix, network.name));
+      made.role.addToPolicy(
+        new PolicyStatement({ actions: ['states:SendTaskSuccess'], resources: [machine] }),
+      );
+    }
     if (access.cluster !== undefined) {
       made.role.addToPolicy(
         new PolicyStatement({

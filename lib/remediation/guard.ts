@@ -37,9 +37,10 @@ export function guard(
     };
   }
   const { judgement } = situation;
-  if (judgement.kind !== 'gone' && judgement.kind !== 'refuse') {
-    const undone = undoneBySomeone(situation, state, execution);
-    if (undone !== undefined) return undone;
+  const isIsolated = state.isolation?.next === 'isolated';
+  if (isIsolated && judgement.kind !== 'gone' && judgement.kind !== 'refuse') {
+    const undone = undoneBySomeone(situation, execution);
+    if (undone !== undefined) return { kind: 'refused', ...undone };
   }
   switch (judgement.kind) {
     case 'act':
@@ -64,19 +65,15 @@ export function guard(
   }
 }
 
-function undoneBySomeone(
+/** Why the isolation of a node that `execution` isolated does not stand any more, if so. */
+export function undoneBySomeone(
   { mark }: Pick<Situation, 'mark'>,
-  state: WorkflowState,
   execution: string,
-): Guarded | undefined {
-  if (state.isolation?.next !== 'isolated') return undefined;
-  if (mark.kind !== 'ours') {
-    return { kind: 'refused', code: 'mark-missing', message: 'someone undid the isolation' };
-  }
+): { code: string; message: string } | undefined {
+  if (mark.kind !== 'ours') return { code: 'mark-missing', message: 'someone undid the isolation' };
   return mark.mark.execution === execution
     ? undefined
     : {
-        kind: 'refused',
         code: 'other-execution',
         message: `isolated by ${mark.mark.execution}, which alone may go on with it`,
       };

@@ -53,9 +53,13 @@ export function outcomeOf(state: WorkflowState, config: Config | undefined, now:
   return { ...ending, closesEpisode: over && ending.nextAttempt === 'never' };
 }
 
-/** Hold-up has passed under the eyes of the execution. */
+/** Hold-up has passed under the eyes of the execution, or of the scan while a person was asked. */
 function healedInHoldDown(state: WorkflowState): boolean {
-  return state.recovery?.next === 'recovered' || state.drain?.code === 'recovered';
+  return (
+    state.recovery?.next === 'recovered' ||
+    state.drain?.code === 'recovered' ||
+    state.answer?.decision === 'recovered'
+  );
 }
 
 type Ending = Omit<Outcome, 'closesEpisode'>;
@@ -161,6 +165,8 @@ function scopeOf(turn: Turn | undefined): { scope?: Scope } {
 
 /** The turn that led to ReleaseNode: the furthest state that did not let the flow go on. */
 function lastTurn(state: WorkflowState): Turn {
+  const { code, message, scopeKind, scopeName } = state.answer ?? {};
+  if (code !== undefined) return { code, message: message ?? code, scopeKind, scopeName };
   if (state.replacement?.next === 'release') return state.replacement;
   if (state.drain?.next === 'release') return state.drain;
   if (state.taint?.next === 'release') return state.taint;

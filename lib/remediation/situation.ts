@@ -167,7 +167,15 @@ export async function readSituation(
   state: WorkflowState,
   extent: ReadExtent = 'full',
 ): Promise<Situation> {
-  const reading = await readCluster(ports, reader, state.cluster, extent);
+  return situationOf(ports, await readCluster(ports, reader, state.cluster, extent), state);
+}
+
+/** Judges one node of a reading, which must be of the same invocation. */
+export async function situationOf(
+  ports: Pick<SituationPorts, 'installation' | 'table'>,
+  reading: ClusterReading,
+  state: WorkflowState,
+): Promise<Situation> {
   const { config, facts, detection, breakers, holds, leaving, now } = reading;
   const node = facts.nodes.find(({ metadata }) => metadata.name === state.node);
   const place = node === undefined ? {} : placeOf(node);

@@ -88,9 +88,22 @@ export const recoverySchema = z.object({
 export const restartSchema = z.object({ ...turn, at: epochMs });
 
 export const answerSchema = z.object({
-  decision: z.enum(['approve', 'deny', 'retry', 'proceed', 'release', 'none']),
+  decision: z.enum([
+    'approve',
+    'deny',
+    'retry',
+    'proceed',
+    'release',
+    'none',
+    // By the scan: the question has become pointless.
+    'recovered',
+    'gone',
+    'refused',
+  ]),
   by: text,
   at: z.optional(epochMs),
+  /** Why no person is needed any more, when none decided. */
+  ...z.partial(z.object(turn)).shape,
 });
 
 export const taintSchema = z.object({

@@ -1,17 +1,31 @@
 /** How approvals lie in the state table: the question, and apart from it the task token. */
-import type { Item, ItemKey } from '../ports.ts';
-import { numberOf, oneOf, optionalNumber, textOf, textsOf } from './item-fields.ts';
+import type { AttributeValue, Item, ItemKey } from '../ports.ts';
+import { numberOf, oneOf, optionalNumber, optionalText, textOf, textsOf } from './item-fields.ts';
+import type { Scope, ScopeKind } from './scope.ts';
 
 export const APPROVALS_PK = 'approvals';
 
 export type Question = 'replace' | 'drain-blocked';
-export type Decision = 'approve' | 'deny' | 'retry' | 'proceed' | 'release';
+/** What a person may answer. */
+export type Answer = 'approve' | 'deny' | 'retry' | 'proceed' | 'release';
+/** How a question becomes pointless without a person; none of them lets the work go on. */
+export type Settlement = 'recovered' | 'gone' | 'refused';
+export type Decision = Answer | Settlement;
 
+const settlements: readonly Settlement[] = ['recovered', 'gone', 'refused'];
+const kinds: readonly ScopeKind[] = ['pool', 'zone', 'cluster'];
 const questions: readonly Question[] = ['replace', 'drain-blocked'];
-const decisions: readonly Decision[] = ['approve', 'deny', 'retry', 'proceed', 'release'];
+const decisions: readonly Decision[] = [
+  'approve',
+  'deny',
+  'retry',
+  'proceed',
+  'release',
+  ...settlements,
+];
 
-/** The answers that a question allows. */
-export const answersTo: Record<Question, readonly Decision[]> = {
+/** The answers that a question allows a person. */
+export const answersTo: Record<Question, readonly Answer[]> = {
   replace: ['approve', 'deny'],
   'drain-blocked': ['retry', 'proceed', 'release'],
 };
@@ -32,7 +46,24 @@ export interface Approval {
   askedAt: number;
   /** No answer by then is a no. */
   deadline: number;
-  decided?: { decision: Decision; by: string; at: number };
+  /** The node has had no fault since then. */
+  healthySince?: number;
+  decided?: Decided;
+}
+
+export interface Decided {
+  decision: Decision;
+  by: string;
+  at: number;
+  /** Why no person is needed any more, when none decided. */
+  why?: Why;
+}
+
+/** A stable code, words for a person, and whose breaker it is, when it is one. */
+export interface Why {
+  code: string;
+  message: string;
+  scope?: Scope;
 }
 
 export function approvalKey(id: string): ItemKey {
@@ -53,12 +84,38 @@ export function ttlOf(deadline: number): number {
 }
 
 export function approvalItem(approval: Approval): Item {
-  const { decided: _decided, ...fields } = approval;
+  const { decided: _decided, healthySince: _healthySince, ...fields } = approval;
   return { ...approvalKey(approval.id), ...fields, ttl: ttlOf(approval.deadline) };
 }
 
+/** The attributes of a decision. */
+export function decidedFields({ decision, by, at, why }: Decided): Record<string, AttributeValue> {
+  const { kind, name } = why?.scope ?? {};
+  return {
+    decision,
+    decidedBy: by,
+    decidedAt: at,
+    ...(why === undefined ? {} : { code: why.code, message: why.message }),
+    ...(kind === undefined || name === undefined ? {} : { scopeKind: kind, scopeName: name }),
+  };
+}
+
+function decidedFrom(item: Item): Decided | undefined {
+  const at = optionalNumber(item, 'decidedAt');
+  if (at === undefined) return undefined;
+  const by = textOf(item, 'decidedBy');
+  const decided = { decision: oneOf(item, 'decision', decisions), by, at };
+  if (item.code === undefined) return decided;
+  const name = optionalText(item, 'scopeName');
+  const scope =
+    name === undefined ? {} : { scope: { kind: oneOf(item, 'scopeKind', kinds), name } };
+  const why = { code: textOf(item, 'code'), message: textOf(item, 'message'), ...scope };
+  return { ...decided, why };
+}
+
 export function approvalFrom(item: Item): Approval {
-  const decidedAt = optionalNumber(item, 'decidedAt');
+  const healthySince = optionalNumber(item, 'healthySince');
+  const decided = decidedFrom(item);
   return {
     id: textOf(item, 'id'),
     cluster: textOf(item, 'cluster'),
@@ -72,14 +129,7 @@ export function approvalFrom(item: Item): Approval {
     facts: textsOf(item, 'facts'),
     askedAt: numberOf(item, 'askedAt'),
     deadline: numberOf(item, 'deadline'),
-    ...(decidedAt === undefined
-      ? {}
-      : {
-          decided: {
-            decision: oneOf(item, 'decision', decisions),
-            by: textOf(item, 'decidedBy'),
-            at: decidedAt,
-          },
-        }),
+    ...(healthySince === undefined ? {} : { healthySince }),
+    ...(decided === undefined ? {} : { decided }),
   };
 }

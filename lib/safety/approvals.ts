@@ -4,23 +4,35 @@
  */
 import type { Clock } from '../clock.ts';
 import { NodegapError, UsageError } from '../errors.ts';
-import type { StateTable, Write } from '../ports.ts';
+import type { Condition, StateTable, Write } from '../ports.ts';
 import {
+  type Answer,
   APPROVALS_PK,
   type Approval,
   answersTo,
   approvalFrom,
   approvalItem,
   approvalKey,
-  type Decision,
+  type Decided,
+  decidedFields,
   type Question,
   roundKey,
+  type Settlement,
   tokenKey,
   ttlOf,
+  type Why,
 } from './approval-items.ts';
 import { textOf } from './item-fields.ts';
 
-export type { Approval, Decision, Question } from './approval-items.ts';
+export type {
+  Answer,
+  Approval,
+  Decided,
+  Decision,
+  Question,
+  Settlement,
+  Why,
+} from './approval-items.ts';
 export { answersTo } from './approval-items.ts';
 
 export interface ApprovalRequest {
@@ -42,7 +54,7 @@ export interface ApprovalRequest {
 
 export type DecideOutcome =
   | { kind: 'decided'; taskToken: string; approval: Approval }
-  | { kind: 'already-decided'; by: string; at: number; decision: Decision }
+  | ({ kind: 'already-decided' } & Decided)
   | { kind: 'expired' }
   | { kind: 'not-found' };
 
@@ -132,13 +144,14 @@ export class Approvals {
   }
 
   /**
-   * Decides a question, exactly once. The caller sends the decision with the token. When that
-   * failed, deciding again answers `already-decided`: send that decision with `tokenOf`.
+   * Takes a person's answer to a question, exactly once. The caller sends the decision with the
+   * token. When that failed, deciding again answers `already-decided`: send that decision with
+   * `tokenOf`.
    * @throws UsageError when the question does not allow that answer, or nobody gives it.
    */
   async decide(
     id: string,
-    answer: { decision: Decision; by: string; at: number },
+    answer: { decision: Answer; by: string; at: number },
   ): Promise<DecideOutcome> {
     const approval = await this.get(id);
     if (approval === undefined) return { kind: 'not-found' };
@@ -152,27 +165,47 @@ export class Approvals {
     }
     if (answer.by.trim() === '')
       throw new UsageError('an approval needs a person: say who decides');
+    return this.#decideOnce(approval, answer);
+  }
 
+  /**
+   * Closes a question that has become pointless, as nodegap's own decision: never one that lets the
+   * work go on. It and a person's answer cannot both count: the first that is stored does.
+   */
+  async settle(
+    approval: Approval,
+    settlement: { decision: Settlement; at: number; why: Why },
+  ): Promise<DecideOutcome> {
+    return this.#decideOnce(approval, { ...settlement, by: 'nodegap' });
+  }
+
+  async #decideOnce(approval: Approval, decided: Decided): Promise<DecideOutcome> {
+    const { id } = approval;
     const outcome = await this.#table.transact([
       {
         kind: 'update',
         key: approvalKey(id),
-        set: { decision: answer.decision, decidedBy: answer.by, decidedAt: answer.at },
-        condition: {
-          kind: 'all',
-          of: [{ kind: 'present' }, { kind: 'attribute-absent', attribute: 'decidedAt' }],
-        },
+        set: decidedFields(decided),
+        condition: undecided,
       },
     ]);
     if (outcome.kind === 'condition-failed') {
-      const decided = outcome.item === undefined ? undefined : approvalFrom(outcome.item).decided;
-      return decided === undefined ? { kind: 'not-found' } : alreadyDecided(decided);
+      const before = outcome.item === undefined ? undefined : approvalFrom(outcome.item).decided;
+      return before === undefined ? { kind: 'not-found' } : alreadyDecided(before);
     }
     const taskToken = await this.tokenOf(id);
     if (taskToken === undefined) {
       throw new NodegapError('State.Corrupt', `approval ${id} has no task token`);
     }
-    return { kind: 'decided', taskToken, approval: { ...approval, decided: answer } };
+    return { kind: 'decided', taskToken, approval: { ...approval, decided } };
+  }
+
+  /** Keeps since when the node of an open question has had no fault; undefined: it has one. */
+  async noteHealthy(id: string, since: number | undefined): Promise<void> {
+    const change =
+      since === undefined ? { remove: ['healthySince'] } : { set: { healthySince: since } };
+    const key = approvalKey(id);
+    await this.#table.transact([{ kind: 'update', key, ...change, condition: undecided }]);
   }
 
   /** The token of the task that waits for the answer. Never log it or show it. */
@@ -182,10 +215,15 @@ export class Approvals {
   }
 }
 
+const undecided: Condition = {
+  kind: 'all',
+  of: [{ kind: 'present' }, { kind: 'attribute-absent', attribute: 'decidedAt' }],
+};
+
 function tokenWrite(id: string, { taskToken, deadline }: ApprovalRequest): Write {
   return { kind: 'put', item: { ...tokenKey(id), taskToken, ttl: ttlOf(deadline) } };
 }
 
-function alreadyDecided(decided: NonNullable<Approval['decided']>): DecideOutcome {
+function alreadyDecided(decided: Decided): DecideOutcome {
   return { kind: 'already-decided', ...decided };
 }

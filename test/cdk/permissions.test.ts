@@ -103,10 +103,20 @@ describe('the right to', () => {
     ]);
   });
 
-  it('answer a waiting task belongs to the answer function alone', () => {
+  it('answer a waiting task belongs to the answer function, and to the scans for their own machine', () => {
     expect(functionsThatMay(template, 'states:SendTaskSuccess')).toEqual([
       'nodegap-answer-approval',
+      ...both('scan-cluster'),
     ]);
+    for (const network of ['inner', 'public']) {
+      const role = roleOf(template, `nodegap-${network}-scan-cluster`);
+      const statement = statementsOf(template, role).find((each) =>
+        actionsOf(each).includes('states:SendTaskSuccess'),
+      );
+      expect(statement && resourceTexts(statement)).toEqual([
+        `arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-${network}-remediate-node`,
+      ]);
+    }
   });
 
   it('put events belongs to the scans alone', () => {
@@ -181,6 +191,7 @@ describe('the table of rights', () => {
     ['notifies', /ports\.notifier\b/],
     ['emits', /ports\.publisher\b/],
     ['readsExecutions', /ports\.workflow\.status\b/],
+    ['closesQuestions', /\bsettleQuestions\(/],
   ];
 
   it.each(Object.entries(setFunctions))('gives %s what its handler asks for', (name, access) => {

@@ -187,3 +187,67 @@ describe('decide', () => {
     await expect(approvals.tokenOf('unknown')).resolves.toBeUndefined();
   });
 });
+
+describe('settle', () => {
+  const why = {
+    code: 'recovered',
+    message: 'all Ready',
+    scope: { kind: 'pool', name: 'p' },
+  } as const;
+  const recovered = { decision: 'recovered', at: start + hour, why } as const;
+
+  async function asked() {
+    const id = await approvals.request(question());
+    const approval = await approvals.get(id);
+    if (approval === undefined) throw new Error('it was not kept');
+    return approval;
+  }
+
+  it('closes a question in the name of nodegap, with the reason', async () => {
+    const approval = await asked();
+    const outcome = await approvals.settle(approval, recovered);
+    expect(outcome).toMatchObject({ kind: 'decided', taskToken: 'secret-token' });
+    const decided = { decision: 'recovered', by: 'nodegap', at: start + hour, why };
+    expect((await approvals.get(approval.id))?.decided).toEqual(decided);
+    await expect(approvals.decide(approval.id, approve)).resolves.toEqual({
+      kind: 'already-decided',
+      ...decided,
+    });
+  });
+
+  it('does not count after the answer of a person', async () => {
+    const approval = await asked();
+    await approvals.decide(approval.id, approve);
+    await expect(approvals.settle(approval, recovered)).resolves.toEqual({
+      kind: 'already-decided',
+      ...approve,
+    });
+  });
+
+  it('and an answer at the same moment: one of them counts', async () => {
+    const approval = await asked();
+    const outcomes = await Promise.all([
+      approvals.settle(approval, recovered),
+      approvals.decide(approval.id, approve),
+      approvals.settle(approval, { ...recovered, decision: 'gone' }),
+    ]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual([
+      'already-decided',
+      'already-decided',
+      'decided',
+    ]);
+  });
+
+  it('keeps since when the node has been well, while nobody has decided', async () => {
+    const { id } = await asked();
+    await approvals.noteHealthy(id, start);
+    expect((await approvals.get(id))?.healthySince).toBe(start);
+    await approvals.noteHealthy(id, undefined);
+    expect((await approvals.get(id))?.healthySince).toBeUndefined();
+    await approvals.decide(id, approve);
+    await approvals.noteHealthy(id, start);
+    expect((await approvals.get(id))?.healthySince).toBeUndefined();
+    await approvals.noteHealthy('unknown', start);
+    await expect(approvals.get('unknown')).resolves.toBeUndefined();
+  });
+});

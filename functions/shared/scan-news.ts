@@ -1,0 +1,54 @@
+import type { UnknownEntry } from '../../lib/gap/model.ts';
+import type { ScanPlan } from '../../lib/remediation/scan-plan.ts';
+import type { ClusterReading } from '../../lib/remediation/situation.ts';
+import { breakerNotice } from '../../lib/report/breaker-notice.ts';
+import { statusNotice } from '../../lib/report/status-notice.ts';
+import { Alerts } from '../../lib/safety/alerts.ts';
+import {
+  type BreakerState,
+  breakerTransitions,
+  type MeasuredState,
+} from '../../lib/safety/breaker.ts';
+import { labelOf } from '../../lib/safety/scope.ts';
+import type { Ports } from './ports.ts';
+
+/**
+ * Tells people what is new, as the last thing of a scan: it has done its work when a notice cannot
+ * be sent, and the next scan tells it.
+ */
+export async function tellNews(
+  ports: Pick<Ports, 'clock' | 'notifier' | 'table'>,
+  reading: ClusterReading,
+  plan: ScanPlan,
+  breakers: BreakerState[],
+  disagreeing: UnknownEntry[],
+): Promise<void> {
+  const { cluster } = reading.facts;
+  const alerts = new Alerts(ports.table, ports.clock);
+  const open = breakers.filter((state) => state.source === 'measured');
+  const { closed } = breakerTransitions(reading.breakers, breakers);
+  for (const [event, states] of [
+    ['opened', open],
+    ['closed', closed],
+  ] as const) {
+    const keyOf = (state: MeasuredState) => `breaker-${event}#${labelOf(state)}#${state.openedAt}`;
+    await alerts.tellOnce(cluster, states.map(keyOf), (fresh) => {
+      const news = states.filter((state) => fresh.includes(keyOf(state)));
+      return ports.notifier.notify(breakerNotice(cluster, event, news));
+    });
+  }
+  for (const { key, notice } of plan.alerts) {
+    await alerts.tellOnce(cluster, [key], () => ports.notifier.notify(notice));
+  }
+  const statusKey = ({ daemonSet = '' }: UnknownEntry) => `status-disagrees#${daemonSet}`;
+  await alerts.tellOnce(cluster, disagreeing.map(statusKey), (fresh) => {
+    const news = disagreeing.filter((entry) => fresh.includes(statusKey(entry)));
+    return ports.notifier.notify(statusNotice(cluster, news));
+  });
+  const lasting = [
+    ...disagreeing.map(statusKey),
+    ...plan.alerts.map(({ key }) => key),
+    ...open.map((state) => `breaker-opened#${labelOf(state)}#${state.openedAt}`),
+  ];
+  await alerts.keepOnly(cluster, new Set(lasting));
+}
