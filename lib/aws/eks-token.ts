@@ -127,8 +127,13 @@ const partitionSuffixes: [regionPrefix: string, suffix: string][] = [
 
 /** The regional STS host. GovCloud regions have the usual suffix. */
 export function stsHost(region: string): string {
+  return regionalHost('sts', region);
+}
+
+/** The host of a service in a region. */
+export function regionalHost(service: string, region: string): string {
   const partition = partitionSuffixes.find(([regionPrefix]) => region.startsWith(regionPrefix));
-  return `sts.${region}.${partition?.[1] ?? 'amazonaws.com'}`;
+  return `${service}.${region}.${partition?.[1] ?? 'amazonaws.com'}`;
 }
 
 function keyOf(cluster: EksClusterId): string {
