@@ -139,7 +139,8 @@ async function keepRecords(ports: ScanPorts, reading: ClusterReading): Promise<v
 
 async function keepBreakers(ports: ScanPorts, reading: ClusterReading): Promise<BreakerState[]> {
   const { breakers, counts, config, facts, now } = reading;
-  const next = nextBreakerStates(breakers, counts, now, config.breaker.coolDown * 1000);
+  const { coolDown, reopenFor } = config.breaker;
+  const next = nextBreakerStates(breakers, counts, now, coolDown * 1000, reopenFor * 1000);
   await saveBreakerStates(ports.table, facts.cluster, breakers, next);
   return next;
 }

@@ -4,11 +4,7 @@ import type { ClusterReading } from '../../lib/remediation/situation.ts';
 import { breakerNotice } from '../../lib/report/breaker-notice.ts';
 import { statusNotice } from '../../lib/report/status-notice.ts';
 import { Alerts } from '../../lib/safety/alerts.ts';
-import {
-  type BreakerState,
-  breakerTransitions,
-  type MeasuredState,
-} from '../../lib/safety/breaker.ts';
+import { type BreakerState, breakerNews, type MeasuredState } from '../../lib/safety/breaker.ts';
 import { labelOf } from '../../lib/safety/scope.ts';
 import type { Ports } from './ports.ts';
 
@@ -25,13 +21,14 @@ export async function tellNews(
 ): Promise<void> {
   const { cluster } = reading.facts;
   const alerts = new Alerts(ports.table, ports.clock);
-  const open = breakers.filter((state) => state.source === 'measured');
-  const { closed } = breakerTransitions(reading.breakers, breakers);
+  const { open, closed } = breakerNews(reading.breakers, breakers, reading.now);
+  const lastingNews: string[] = [];
   for (const [event, states] of [
     ['opened', open],
     ['closed', closed],
   ] as const) {
     const keyOf = (state: MeasuredState) => `breaker-${event}#${labelOf(state)}#${state.openedAt}`;
+    lastingNews.push(...states.map(keyOf));
     await alerts.tellOnce(cluster, states.map(keyOf), (fresh) => {
       const news = states.filter((state) => fresh.includes(keyOf(state)));
       return ports.notifier.notify(breakerNotice(cluster, event, news));
@@ -48,7 +45,7 @@ export async function tellNews(
   const lasting = [
     ...disagreeing.map(statusKey),
     ...plan.alerts.map(({ key }) => key),
-    ...open.map((state) => `breaker-opened#${labelOf(state)}#${state.openedAt}`),
+    ...lastingNews,
   ];
   await alerts.keepOnly(cluster, new Set(lasting));
 }

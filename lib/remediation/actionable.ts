@@ -18,6 +18,8 @@ import {
   type ScopeCount,
 } from '../safety/breaker.ts';
 import { anyMark } from '../safety/ownership.ts';
+import { judgePace } from '../safety/reopening.ts';
+import { scopesJudging } from '../safety/scope.ts';
 import { vetoOf } from '../safety/vetoes.ts';
 import { claimOf } from './replacement.ts';
 import { standingOf } from './standing.ts';
@@ -82,6 +84,9 @@ export function actionableGaps(
     const scopes = countsFor(counts, gap);
     const breaker = judgeBreaker(scopes, states, now, config.breaker.coolDown * 1000);
     if (breaker.kind === 'open') return no(breaker.code, breaker.message, true);
+    const isNew = !beyond.inWork?.some(({ nodeUid }) => nodeUid === gap.nodeUid);
+    const pace = isNew ? judgePace(scopesJudging(gap), states, now, config.breaker) : undefined;
+    if (pace !== undefined) return no(pace.code, pace.message, true);
     return { kind: 'actionable', gap, canary: standing.canary };
   });
 }
@@ -94,11 +99,14 @@ export function scopeCountsOf(
   inWork: readonly NodeInWork[],
 ): ScopeCount[] {
   const claimFor = claimFinder(facts);
+  const { breaker } = config;
   return countScopes({
     nodes: facts.nodes,
     gaps: detection.gaps,
     inWork: [...inWork],
-    percent: config.breaker.maxUnhealthyPercent,
+    percent: breaker.maxUnhealthyPercent,
+    ...(breaker.maxUnhealthyNodes === undefined ? {} : { most: breaker.maxUnhealthyNodes }),
+    zoneAtLeast: breaker.unhealthyInOneZone,
     isCounted: (node) => leftOut(node, claimFor(node)) === undefined,
     poolOf,
     zoneOf,

@@ -44,7 +44,13 @@ const deferrals = new Set([
   'blame-unclear',
 ]);
 
-const breakerCodes = new Set(['breaker-open', 'breaker-cooling', 'breaker-tripped']);
+const breakerCodes = new Set([
+  'breaker-open',
+  'breaker-zone',
+  'breaker-cooling',
+  'breaker-tripped',
+  'breaker-reopening',
+]);
 
 /** Decides how an attempt ended from what its states left behind. */
 export function outcomeOf(state: WorkflowState, config: Config | undefined, now: number): Outcome {

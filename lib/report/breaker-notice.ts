@@ -1,5 +1,7 @@
+import { isoTime } from '../clock.ts';
 import type { Notice } from '../ports.ts';
 import type { MeasuredState } from '../safety/breaker.ts';
+import { limitText } from '../safety/limits-text.ts';
 import { labelOf } from '../safety/scope.ts';
 
 /** As the port asks for it. */
@@ -20,7 +22,7 @@ export function breakerNotice(
     subject: subjectOf(`nodegap: breaker ${event} in ${cluster}: `, states.map(labelOf)),
     body: [
       ...states.map((state) => `${labelOf(state)}: ${numbersOf(state)}.`),
-      ...(event === 'opened' ? openedLines(states) : closedLines),
+      ...(event === 'opened' ? openedLines(states) : closedLines(states)),
     ].join('\n'),
   };
 }
@@ -35,9 +37,12 @@ function subjectOf(beginning: string, scopes: string[]): string {
   return `${beginning}${scopes.length} scopes`.slice(0, longestSubject);
 }
 
-function numbersOf({ unhealthy, total, limit }: MeasuredState): string {
+/** With the share that it was, as a person reads it (case C114). */
+function numbersOf(state: MeasuredState): string {
+  const { unhealthy, total, why } = state;
   const percent = Math.round((100 * unhealthy) / Math.max(1, total));
-  return `${unhealthy} of ${total} nodes unhealthy (${percent} %), limit ${limit}`;
+  const because = why === undefined ? '' : `; ${why}`;
+  return `${unhealthy} of ${total} nodes unhealthy (${percent} %), ${limitText(state)}${because}`;
 }
 
 function openedLines(states: readonly MeasuredState[]): string[] {
@@ -52,6 +57,13 @@ function openedLines(states: readonly MeasuredState[]): string[] {
   ];
 }
 
-const closedLines = [
-  'Work may begin again, paced by the caps. The numbers are those last seen above the limit.',
-];
+function closedLines(states: readonly MeasuredState[]): string[] {
+  const until = Math.max(...states.map(({ reopenUntil }) => reopenUntil));
+  const isPaced = states.some(({ closesAt, reopenUntil }) => reopenUntil > closesAt);
+  return [
+    isPaced
+      ? `Work may begin again, one new node after the other at a measured pace until ${isoTime(until)}.`
+      : 'Work may begin again, paced by the caps.',
+    'The numbers are those last seen above the limit.',
+  ];
+}

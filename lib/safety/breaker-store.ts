@@ -1,6 +1,14 @@
-import type { Item, StateTable, Write } from '../ports.ts';
+import type { AttributeValue, Item, StateTable, Write } from '../ports.ts';
 import type { BreakerState, MeasuredState, TrippedState } from './breaker.ts';
-import { numberOf, oneOf, textOf, textsOf } from './item-fields.ts';
+import {
+  numberOf,
+  oneOf,
+  optionalNumber,
+  optionalText,
+  stored,
+  textOf,
+  textsOf,
+} from './item-fields.ts';
 import { clusterPk, measuredKey, prefixes } from './keys.ts';
 import type { Scope, ScopeKind } from './scope.ts';
 import { MAX_TRANSACTION_WRITES } from './table-writes.ts';
@@ -25,8 +33,9 @@ export async function loadTrips(table: StateTable, cluster: string): Promise<Tri
 }
 
 /**
- * Keeps the measured states of `next` and forgets those of `previous` that are gone from it. Trips
- * belong to a person and are left alone.
+ * Keeps the measured states of `next` that changed and forgets those of `previous` that are gone
+ * from it. Trips belong to a person and are left alone. An update, not a put: when the last node
+ * was begun is written by whoever begins one (reopening.ts).
  */
 export async function saveBreakerStates(
   table: StateTable,
@@ -36,7 +45,13 @@ export async function saveBreakerStates(
 ): Promise<void> {
   const kept = next.filter((state) => state.source === 'measured');
   const keys = new Set(kept.map((state) => measuredKey(cluster, state).sk));
-  const writes: Write[] = kept.map((state) => ({ kind: 'put', item: itemOf(cluster, state) }));
+  const writes: Write[] = kept
+    .filter((state) => !previous.includes(state))
+    .map((state) => ({
+      kind: 'update',
+      key: measuredKey(cluster, state),
+      ...fieldsOf(state),
+    }));
   for (const state of previous) {
     const key = measuredKey(cluster, state);
     if (state.source === 'measured' && !keys.has(key.sk)) writes.push({ kind: 'delete', key });
@@ -46,21 +61,37 @@ export async function saveBreakerStates(
   }
 }
 
-function itemOf(cluster: string, state: MeasuredState): Item {
-  const { source: _source, ...fields } = state;
-  return { ...measuredKey(cluster, state), ...fields };
+function fieldsOf(state: MeasuredState): {
+  set: Record<string, AttributeValue>;
+  remove: string[];
+} {
+  const { source: _source, lastBegunAt: _lastBegunAt, percent, most, why, ...fields } = state;
+  const optional = { percent, most, why };
+  const remove = Object.entries(optional).flatMap(([name, value]) =>
+    value === undefined ? [name] : [],
+  );
+  return { set: { ...fields, ...stored(optional) }, remove };
 }
 
 function measuredFrom(item: Item): MeasuredState {
+  const percent = optionalNumber(item, 'percent');
+  const most = optionalNumber(item, 'most');
+  const why = optionalText(item, 'why');
+  const lastBegunAt = optionalNumber(item, 'lastBegunAt');
   return {
     source: 'measured',
     ...scopeFrom(item),
     openedAt: numberOf(item, 'openedAt'),
     lastAboveAt: numberOf(item, 'lastAboveAt'),
     closesAt: numberOf(item, 'closesAt'),
+    reopenUntil: optionalNumber(item, 'reopenUntil') ?? numberOf(item, 'closesAt'),
+    ...(lastBegunAt === undefined ? {} : { lastBegunAt }),
     total: numberOf(item, 'total'),
     unhealthy: numberOf(item, 'unhealthy'),
     limit: numberOf(item, 'limit'),
+    ...(percent === undefined ? {} : { percent }),
+    ...(most === undefined ? {} : { most }),
+    ...(why === undefined ? {} : { why }),
     unhealthyNodes: textsOf(item, 'unhealthyNodes'),
   };
 }

@@ -4,11 +4,15 @@
  *
  * Gotchas: a node in work stays in `unhealthy` and `total` even when its object is gone, or
  * deleting nodes would close the breaker. The breaker opens above the limit, not at it. Once open
- * it stays so until a cool-down has passed since it was last seen above the limit.
+ * it stays so until a cool-down has passed since it was last seen above the limit; then it reopens
+ * at a measured pace (reopening.ts).
  */
 import { isoTime } from '../clock.ts';
+import { limitText } from './limits-text.ts';
+import { phaseOf, reopenUntil } from './reopening.ts';
 import { labelOf, type Scope, type ScopeKind, sameScope } from './scope.ts';
 import type { ScopeCount } from './scope-counts.ts';
+import { isZoneSuspect, zoneRuleText } from './zone-rule.ts';
 
 export { loadBreakerStates, saveBreakerStates } from './breaker-store.ts';
 export type { NodeInWork, ScopeCount } from './scope-counts.ts';
@@ -25,10 +29,18 @@ export interface MeasuredState extends Scope {
   /** Last time that the scope was seen above its limit. */
   lastAboveAt: number;
   closesAt: number;
+  /** Until then new work begins at a pace; not before `closesAt`. */
+  reopenUntil: number;
+  /** When the last new node was begun since it reopens. */
+  lastBegunAt?: number;
   /** The numbers at `lastAboveAt`. */
   total: number;
   unhealthy: number;
   limit: number;
+  percent?: number;
+  most?: number;
+  /** Why it is open, in words with the numbers. */
+  why?: string;
   unhealthyNodes: string[];
 }
 export interface TrippedState extends Scope {
@@ -42,7 +54,7 @@ export type BreakerVerdict = { kind: 'closed' } | OpenBreaker;
 export interface OpenBreaker {
   kind: 'open';
   scope: Scope;
-  code: 'breaker-open' | 'breaker-cooling' | 'breaker-tripped';
+  code: 'breaker-open' | 'breaker-zone' | 'breaker-cooling' | 'breaker-tripped';
   message: string;
   /** Epoch ms before which asking again is in vain. */
   retryAt: number;
@@ -94,11 +106,29 @@ function findTrip(
 }
 
 function findAbove(counts: readonly ScopeCount[], retryAt: number): OpenBreaker | undefined {
-  const count = counts.find(isAbove);
-  if (count === undefined) return undefined;
-  const { kind, name } = count;
-  const message = `${numbersOf(count)}; open because ${count.unhealthy} > ${count.limit}`;
-  return { kind: 'open', scope: { kind, name }, code: 'breaker-open', message, retryAt };
+  for (const count of counts) {
+    const excess = excessOf(count, counts);
+    if (excess === undefined) continue;
+    const { kind, name } = count;
+    const message = `${numbersOf(count)}; ${excess.why}`;
+    return { kind: 'open', scope: { kind, name }, code: excess.code, message, retryAt };
+  }
+  return undefined;
+}
+
+/** Why a scope is to be open by its count, given those of the other scopes. */
+function excessOf(
+  count: ScopeCount,
+  counts: readonly ScopeCount[],
+): { code: 'breaker-open' | 'breaker-zone'; why: string } | undefined {
+  const { unhealthy, limit } = count;
+  if (unhealthy > limit) {
+    return { code: 'breaker-open', why: `open because ${unhealthy} > ${limit}` };
+  }
+  const cluster = counts.find(({ kind }) => kind === 'cluster');
+  return cluster !== undefined && isZoneSuspect(count, cluster)
+    ? { code: 'breaker-zone', why: zoneRuleText(count, cluster) }
+    : undefined;
 }
 
 function findCooling(
@@ -110,7 +140,7 @@ function findCooling(
     for (const state of states) {
       if (state.source !== 'measured' || !sameScope(state, { kind, name })) continue;
       if (now >= state.closesAt) continue;
-      const message = `${labelOf(state)}: cools down until ${isoTime(state.closesAt)}; last above its limit at ${isoTime(state.lastAboveAt)}, with ${state.unhealthy} of ${state.total} nodes unhealthy, limit ${state.limit}`;
+      const message = `${labelOf(state)}: cools down until ${isoTime(state.closesAt)}; last above its limit at ${isoTime(state.lastAboveAt)}, with ${numbersIn(state)}${state.why === undefined ? '' : `; ${state.why}`}`;
       return {
         kind: 'open',
         scope: { kind, name },
@@ -125,63 +155,77 @@ function findCooling(
 
 /**
  * The states after a scan: a scope above its limit is open from now on, or stays so with a new
- * cool-down; one that cooled down is dropped. A person's trips are passed through.
+ * cool-down; one that cooled down reopens, and is dropped when that is over. A person's trips are
+ * passed through. States that did not change are the same objects as before.
  */
 export function nextBreakerStates(
   previous: readonly BreakerState[],
   counts: readonly ScopeCount[],
   now: number,
   coolDownMs: number,
+  reopenForMs = 0,
 ): BreakerState[] {
-  const above = counts.filter(isAbove).map((count): MeasuredState => {
+  const above = counts.flatMap((count): MeasuredState[] => {
+    const excess = excessOf(count, counts);
+    if (excess === undefined) return [];
     const before = previous.find(
       (state): state is MeasuredState => state.source === 'measured' && sameScope(state, count),
     );
-    return {
-      source: 'measured',
-      kind: count.kind,
-      name: count.name,
-      openedAt: before?.openedAt ?? now,
-      lastAboveAt: now,
-      closesAt: now + coolDownMs,
-      total: count.total,
-      unhealthy: count.unhealthy,
-      limit: count.limit,
-      unhealthyNodes: count.unhealthyNodes,
-    };
+    // One that was reopening opens anew: that is another storm, and news.
+    const goesOn = before !== undefined && phaseOf(before, now) === 'open';
+    const openedAt = goesOn ? before.openedAt : now;
+    const closesAt = now + coolDownMs;
+    const { kind, name, total, unhealthy, limit, percent, most, unhealthyNodes } = count;
+    return [
+      {
+        source: 'measured',
+        kind,
+        name,
+        openedAt,
+        lastAboveAt: now,
+        closesAt,
+        reopenUntil: reopenUntil({ openedAt, closesAt }, reopenForMs),
+        total,
+        unhealthy,
+        limit,
+        ...(percent === undefined ? {} : { percent }),
+        ...(most === undefined ? {} : { most }),
+        why: excess.why,
+        unhealthyNodes,
+      },
+    ];
   });
   const kept = previous.filter(
     (state) =>
       state.source === 'manual' ||
-      (now < state.closesAt && !above.some((opened) => sameScope(opened, state))),
+      (phaseOf(state, now) !== 'over' && !above.some((opened) => sameScope(opened, state))),
   );
   return [...kept, ...above];
 }
 
-/** Which scopes opened and which closed between two scans: people are told once of each. */
-export function breakerTransitions(
+/**
+ * Which scopes are open and which have closed, of what stands after a scan. One that reopens has
+ * closed for as long as it does: whoever tells people of it tells it once.
+ */
+export function breakerNews(
   previous: readonly BreakerState[],
   next: readonly BreakerState[],
-): { opened: MeasuredState[]; closed: MeasuredState[] } {
+  now: number,
+): { open: MeasuredState[]; closed: MeasuredState[] } {
   const measured = (states: readonly BreakerState[]) =>
     states.filter((state): state is MeasuredState => state.source === 'measured');
-  const missingFrom = (states: MeasuredState[]) => (state: MeasuredState) =>
-    !states.some((other) => sameScope(other, state));
-  const [before, after] = [measured(previous), measured(next)];
-  return {
-    opened: after.filter(missingFrom(before)),
-    closed: before.filter(missingFrom(after)),
-  };
-}
-
-function isAbove(count: ScopeCount): boolean {
-  return count.unhealthy > count.limit;
+  const gone = measured(previous).filter(
+    (state) => !measured(next).some((other) => sameScope(other, state)),
+  );
+  const inPhase = (phase: string) => measured(next).filter((each) => phaseOf(each, now) === phase);
+  return { open: inPhase('open'), closed: [...inPhase('reopening'), ...gone] };
 }
 
 function numbersOf(count: ScopeCount): string {
-  const numbers = `${labelOf(count)}: ${count.unhealthy} of ${count.total} nodes unhealthy, limit ${count.limit}`;
-  if (count.percent === undefined) return numbers;
-  return count.percent === 0
-    ? `${numbers} (0 %: never act)`
-    : `${numbers} (${count.percent} % of ${count.total}, rounded down, at least 1)`;
+  return `${labelOf(count)}: ${numbersIn(count)}`;
+}
+
+/** For example `3 of 10 nodes unhealthy, limit 2 (20 % of 10, rounded down, at least 1)`. */
+function numbersIn(count: Omit<ScopeCount, keyof Scope>): string {
+  return `${count.unhealthy} of ${count.total} nodes unhealthy, ${limitText(count)}`;
 }

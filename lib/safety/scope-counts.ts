@@ -26,6 +26,10 @@ export interface ScopeCount {
   unhealthyUids?: string[];
   /** What `limit` was computed from, for messages. */
   percent?: number;
+  /** The limit by number, where one is configured. */
+  most?: number;
+  /** Of a zone: so many unhealthy nodes make it suspect when hardly any are elsewhere. */
+  zoneAtLeast?: number;
 }
 
 /** A node that an execution works on, whether its object still exists or not. */
@@ -37,13 +41,13 @@ export interface NodeInWork {
 }
 
 /**
- * How many nodes of `total` may be unhealthy: `percent` of them rounded down, at least 1. None at
- * 0 % (never act) and in an empty scope.
+ * How many nodes of `total` may be unhealthy: `percent` of them rounded down, at least 1, and
+ * `most` at most. None at 0 % (never act) and in an empty scope.
  */
-export function breakerLimit(percent: number, total: number): number {
+export function breakerLimit(percent: number, total: number, most = Infinity): number {
   if (percent === 0 || total === 0) return 0;
   const hundredths = percent * total;
-  return Math.max(1, (hundredths - (hundredths % 100)) / 100);
+  return Math.min(most, Math.max(1, (hundredths - (hundredths % 100)) / 100));
 }
 
 /**
@@ -59,6 +63,10 @@ export function countScopes(input: {
   gaps: Gap[];
   inWork: NodeInWork[];
   percent: number;
+  /** Limit by number, on top of `percent`. */
+  most?: number;
+  /** For the rule of one zone (zone-rule.ts); none when absent. */
+  zoneAtLeast?: number;
   isCounted(node: Node): boolean;
   poolOf(node: Node): string | undefined;
   zoneOf(node: Node): string | undefined;
@@ -100,7 +108,7 @@ export function countScopes(input: {
   for (const gone of inWork.values()) add(gone, true);
 
   return [...tallies.values()]
-    .map((tally) => countOf(tally, input.percent))
+    .map((tally) => countOf(tally, input))
     .sort((a, b) => kindOrder(a) - kindOrder(b) || compare(a.name, b.name));
 }
 
@@ -113,17 +121,22 @@ function tallyOf(scope: Scope): Tally {
   return { ...scope, total: 0, unhealthy: [] };
 }
 
-function countOf(tally: Tally, percent: number): ScopeCount {
+function countOf(
+  tally: Tally,
+  { percent, most, zoneAtLeast }: { percent: number; most?: number; zoneAtLeast?: number },
+): ScopeCount {
   const sorted = tally.unhealthy.sort((a, b) => compare(a.name, b.name));
   return {
     kind: tally.kind,
     name: tally.name,
     total: tally.total,
     unhealthy: sorted.length,
-    limit: breakerLimit(percent, tally.total),
+    limit: breakerLimit(percent, tally.total, most),
     unhealthyNodes: sorted.slice(0, NAMES_SHOWN).map(({ name }) => name),
     unhealthyUids: sorted.map(({ uid }) => uid),
     percent,
+    ...(most === undefined ? {} : { most }),
+    ...(tally.kind === 'zone' && zoneAtLeast !== undefined ? { zoneAtLeast } : {}),
   };
 }
 

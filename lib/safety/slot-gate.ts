@@ -5,12 +5,14 @@
 import type { Clock } from '../clock.ts';
 import type { BreakerConfig } from '../config/model.ts';
 import type { Condition, StateTable, Write } from '../ports.ts';
-import type { BreakerState, BreakerVerdict } from './breaker.ts';
+import type { BreakerState, BreakerVerdict, MeasuredState, OpenBreaker } from './breaker.ts';
 import { loadBreakerStates } from './breaker-store.ts';
 import { type HoldObjection, Holds } from './holds.ts';
 import { badReplacementsKey, measuredKey, pauseKey, tripKey } from './keys.ts';
+import { capText } from './limits-text.ts';
+import { takeTurn } from './reopening.ts';
 import { Replacements } from './replacements.ts';
-import { type Scope, scopesJudging } from './scope.ts';
+import { type Scope, sameScope, scopesJudging } from './scope.ts';
 
 export interface GateFacts {
   hold: HoldObjection | undefined;
@@ -27,7 +29,7 @@ export interface GatedNode {
 
 export interface GateRefusal {
   kind: 'refused';
-  code: 'paused' | 'breaker-open' | 'breaker-cooling' | 'breaker-tripped' | 'bad-replacements';
+  code: 'paused' | OpenBreaker['code'] | 'bad-replacements';
   message: string;
   retryAt?: number;
   /** Whose breaker it is. */
@@ -65,14 +67,22 @@ export function judgeGate(
     return {
       kind: 'refused',
       code: 'bad-replacements',
-      message: `pool ${node.pool}: ${facts.badReplacements} replacements in a row turned out bad, limit ${limits.badReplacements}; look into the pool, then reset it`,
+      message: `pool ${node.pool}: ${capText(facts.badReplacements, ['bad replacement in a row', 'bad replacements in a row'], { limit: limits.badReplacements, key: 'badReplacements' })}; look into the pool, then: nodegap reset --pool ${node.pool}`,
     };
   }
   return undefined;
 }
 
-/** Conditions that fail the transaction when the gate was closed after it was read. */
-export function gateChecks(node: GatedNode, limits: BreakerConfig, now: number): Write[] {
+/**
+ * Conditions that fail the transaction when the gate was closed after it was read. A new node takes
+ * its turn in the scopes of `reopening` by the same writes.
+ */
+export function gateChecks(
+  node: GatedNode,
+  limits: BreakerConfig,
+  now: number,
+  reopening: readonly MeasuredState[] = [],
+): Write[] {
   const { cluster, pool } = node;
   const absentOrOver = (attribute: string): Condition => ({
     kind: 'any',
@@ -82,9 +92,12 @@ export function gateChecks(node: GatedNode, limits: BreakerConfig, now: number):
     { kind: 'check', key: pauseKey(cluster, undefined), condition: absentOrOver('until') },
   ];
   for (const scope of scopesJudging(node)) {
+    const turn = reopening.find((state) => sameScope(state, scope));
     checks.push(
       { kind: 'check', key: tripKey(cluster, scope), condition: { kind: 'absent' } },
-      { kind: 'check', key: measuredKey(cluster, scope), condition: absentOrOver('closesAt') },
+      turn === undefined
+        ? { kind: 'check', key: measuredKey(cluster, scope), condition: absentOrOver('closesAt') }
+        : takeTurn(cluster, turn, now, limits),
     );
   }
   if (pool !== undefined) {

@@ -3,6 +3,8 @@ import { isoTime } from '../clock.ts';
 import type { BreakerConfig } from '../config/model.ts';
 import { type BreakerVerdict, judgeBreaker } from './breaker.ts';
 import { type CanaryReading, canaryFree } from './canaries.ts';
+import { capText } from './limits-text.ts';
+import { judgePace, type PaceRefusal } from './reopening.ts';
 import { type Scope, sameScope, scopesContaining, scopesJudging } from './scope.ts';
 import { countsFor, type ScopeCount } from './scope-counts.ts';
 import { type GateFacts, type GateRefusal, judgeGate } from './slot-gate.ts';
@@ -16,6 +18,7 @@ export interface Refusal {
   kind: 'refused';
   code:
     | GateRefusal['code']
+    | PaceRefusal['code']
     | 'node-busy'
     | 'pool-parallel-cap'
     | 'cluster-parallel-cap'
@@ -50,6 +53,7 @@ export function judgeSlot(request: SlotRequest, facts: SlotFacts): Refusal | und
   return (
     judgeCounts(request, facts.now) ??
     judgeGate(facts.gate, request, judgeScopes(request, facts), facts.limits) ??
+    judgePace(scopesJudging(request), facts.gate.breakerStates, facts.now, facts.limits) ??
     judgeCanary(request, facts) ??
     judgeCaps(request, facts) ??
     judgeHour(facts)
@@ -153,16 +157,20 @@ export function judgeCaps(
     if (inPool.length >= facts.limits.parallelPerPool) {
       return refused(
         'pool-parallel-cap',
-        `pool ${node.pool}: ${inPool.length} nodes in work, limit ${facts.limits.parallelPerPool}`,
+        `pool ${node.pool}: ${inWorkText(inPool.length, { limit: facts.limits.parallelPerPool, key: 'parallelPerPool' })}`,
       );
     }
   }
   return working.length >= facts.limits.parallelPerCluster
     ? refused(
         'cluster-parallel-cap',
-        `cluster: ${working.length} nodes in work, limit ${facts.limits.parallelPerCluster}`,
+        `cluster: ${inWorkText(working.length, { limit: facts.limits.parallelPerCluster, key: 'parallelPerCluster' })}`,
       )
     : undefined;
+}
+
+function inWorkText(count: number, cap: { limit: number; key: string }): string {
+  return capText(count, ['node in work', 'nodes in work'], cap);
 }
 
 /** Replacements of the last 60 minutes, which slide. */
@@ -172,11 +180,16 @@ export function judgeHour(
   const recent = facts.commits.filter((at) => at > facts.now - HOUR_MS);
   const limit = facts.limits.replacementsPerHour;
   if (recent.length < limit) return undefined;
-  const message = `cluster: ${recent.length} replacements within the last hour, limit ${limit}`;
+  const what = ['replacement within the last hour', 'replacements within the last hour'] as const;
+  const message = `cluster: ${capText(recent.length, what, { limit, key: 'replacementsPerHour' })}`;
   const oldest = recent.toSorted((a, b) => a - b)[recent.length - limit];
   return oldest === undefined
     ? refused('hourly-cap', message)
-    : refused('hourly-cap', message, oldest + HOUR_MS);
+    : refused(
+        'hourly-cap',
+        `${message}; the next from ${isoTime(oldest + HOUR_MS)}`,
+        oldest + HOUR_MS,
+      );
 }
 
 function refused(code: Refusal['code'], message: string, retryAt?: number): Refusal {

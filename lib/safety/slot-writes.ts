@@ -1,6 +1,7 @@
 /** The writes by which slots and places change hands. */
 import type { BreakerConfig } from '../config/model.ts';
 import type { Condition, Write } from '../ports.ts';
+import type { MeasuredState } from './breaker.ts';
 import { type CanaryReading, takeCanary } from './canaries.ts';
 import { placesKey } from './keys.ts';
 import { type Scope, scopesContaining } from './scope.ts';
@@ -15,12 +16,14 @@ export function acquisition(
     canary: CanaryReading | undefined;
     limits: BreakerConfig;
     now: number;
+    /** Scopes of the node that reopen, in which it takes its turn. */
+    reopening: readonly MeasuredState[];
   },
 ): Write[] {
   const writes: Write[] = [
     { kind: 'put', item: slotItem(slot), condition: { kind: 'absent' } },
     ...takePlaces(slot, read.places, read.limits, ['inWork', 'working']),
-    ...gateChecks(slot, read.limits, read.now),
+    ...gateChecks(slot, read.limits, read.now, read.reopening),
   ];
   if (slot.canaryFor !== undefined) {
     const { node, nodeUid, execution } = slot;

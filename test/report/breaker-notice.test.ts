@@ -9,6 +9,7 @@ const pool: MeasuredState = {
   openedAt: 0,
   lastAboveAt: 0,
   closesAt: 600_000,
+  reopenUntil: 600_000,
   total: 10,
   unhealthy: 3,
   limit: 2,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type BreakerState,
-  breakerTransitions,
+  breakerNews,
   judgeBreaker,
   judgeBreakerStates,
   loadBreakerStates,
@@ -99,6 +99,7 @@ describe('judgeBreaker', () => {
     openedAt: now - 5 * minute,
     lastAboveAt: now - 4 * minute,
     closesAt: now + 6 * minute,
+    reopenUntil: now + 6 * minute,
     total: 10,
     unhealthy: 3,
     limit: 2,
@@ -170,9 +171,12 @@ describe('nextBreakerStates', () => {
         openedAt: now,
         lastAboveAt: now,
         closesAt: now + coolDownMs,
+        reopenUntil: now + coolDownMs,
         total: 10,
         unhealthy: 3,
         limit: 2,
+        percent: 20,
+        why: 'open because 3 > 2',
         unhealthyNodes: ['n0', 'n1', 'n2'],
       },
     ]);
@@ -194,15 +198,15 @@ describe('nextBreakerStates', () => {
     expect(nextBreakerStates(opened, [], now + coolDownMs, coolDownMs)).toEqual([]);
   });
 
-  it('tells openings and closings once each', () => {
+  it('tells what is open and what has closed', () => {
     const opened = nextBreakerStates([], [above], now, coolDownMs);
     const still = nextBreakerStates(opened, [above], now + minute, coolDownMs);
     const cooling = nextBreakerStates(still, [below], now + 2 * minute, coolDownMs);
     const closed = nextBreakerStates(cooling, [below], now + 20 * minute, coolDownMs);
-    expect(breakerTransitions([], opened)).toEqual({ opened, closed: [] });
-    expect(breakerTransitions(opened, still)).toEqual({ opened: [], closed: [] });
-    expect(breakerTransitions(still, cooling)).toEqual({ opened: [], closed: [] });
-    expect(breakerTransitions(cooling, closed)).toEqual({ opened: [], closed: cooling });
+    expect(breakerNews([], opened, now)).toEqual({ open: opened, closed: [] });
+    expect(breakerNews(opened, still, now + minute)).toEqual({ open: still, closed: [] });
+    expect(breakerNews(still, cooling, now + 2 * minute)).toEqual({ open: cooling, closed: [] });
+    expect(breakerNews(cooling, closed, now + 20 * minute)).toEqual({ open: [], closed: cooling });
   });
 });
 
@@ -243,6 +247,7 @@ describe('stored breaker states', () => {
         openedAt: now,
         lastAboveAt: now,
         closesAt: now + 1,
+        reopenUntil: now + 1,
         total: 2,
         unhealthy: 2,
         limit: 1,

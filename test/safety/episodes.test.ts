@@ -128,6 +128,7 @@ describe('an attempt that waits for the breaker', () => {
     openedAt: now,
     lastAboveAt: now,
     closesAt: now + 10 * minute,
+    reopenUntil: now + 10 * minute,
     total: 10,
     unhealthy: 3,
     limit: 2,

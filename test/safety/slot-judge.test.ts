@@ -148,7 +148,8 @@ describe('judgeHour', () => {
     expect(none).toEqual({
       kind: 'refused',
       code: 'hourly-cap',
-      message: 'cluster: 0 replacements within the last hour, limit 0',
+      message:
+        'cluster: 0 replacements within the last hour, limit 0 (breaker.replacementsPerHour); refused because 0 >= 0',
     });
   });
 });

@@ -158,7 +158,7 @@ describe('acquire', () => {
     await expect(slots.acquire(request('b'))).resolves.toEqual({
       kind: 'refused',
       code: 'pool-parallel-cap',
-      message: 'pool p: 1 nodes in work, limit 1',
+      message: 'pool p: 1 node in work, limit 1 (breaker.parallelPerPool); refused because 1 >= 1',
     });
     await expect(slots.acquire(request('x'))).resolves.toMatchObject({ kind: 'acquired' });
   });
@@ -169,7 +169,8 @@ describe('acquire', () => {
     await slots.acquire(request('x'));
     await expect(slots.acquire(request('b'))).resolves.toMatchObject({
       code: 'cluster-parallel-cap',
-      message: 'cluster: 2 nodes in work, limit 2',
+      message:
+        'cluster: 2 nodes in work, limit 2 (breaker.parallelPerCluster); refused because 2 >= 2',
     });
   });
 
@@ -305,7 +306,7 @@ describe('acquire', () => {
     await expect(slots.acquire(request('a'))).resolves.toMatchObject({
       code: 'bad-replacements',
       message:
-        'pool p: 2 replacements in a row turned out bad, limit 2; look into the pool, then reset it',
+        'pool p: 2 bad replacements in a row, limit 2 (breaker.badReplacements); refused because 2 >= 2; look into the pool, then: nodegap reset --pool p',
     });
     await replacements.reset('prod', 'p');
     await expect(slots.acquire(request('a'))).resolves.toMatchObject({ kind: 'acquired' });
@@ -551,7 +552,8 @@ describe('commit', () => {
     await expect(slots.acquire(request('c'))).resolves.toEqual({
       kind: 'refused',
       code: 'hourly-cap',
-      message: 'cluster: 2 replacements within the last hour, limit 2',
+      message:
+        'cluster: 2 replacements within the last hour, limit 2 (breaker.replacementsPerHour); refused because 2 >= 2; the next from 2026-11-30T13:00:00Z',
       retryAt: start + hour,
     });
     now = start + hour;

@@ -170,6 +170,7 @@ describe('between the last guard and the commit', () => {
       openedAt: now,
       lastAboveAt: now,
       closesAt: now + 10 * minute,
+      reopenUntil: now + 10 * minute,
       total: 10,
       unhealthy: 3,
       limit: 2,
