@@ -36,6 +36,7 @@ export class Account {
   readonly sqs = new SQSClient({ useQueueUrlAsEndpoint: false });
   readonly #moto: Moto;
   readonly #proxy: LambdaProxy;
+  readonly #clusters = new Map<string, unknown>();
 
   /** From `openAccount`: the clients read the environment that it sets. */
   constructor(moto: Moto, proxy: LambdaProxy) {
@@ -46,6 +47,20 @@ export class Account {
   /** What answers invocations, by the name of the function. */
   get functions(): LambdaProxy['handlers'] {
     return this.#proxy.handlers;
+  }
+
+  /** Which AWS operations the code of the functions has called so far. */
+  get recorder(): LambdaProxy['recorder'] {
+    return this.#proxy.recorder;
+  }
+
+  /** What EKS says of the cluster to the functions whose name begins with `prefix`. */
+  describeCluster(prefix: string, description: unknown): void {
+    this.#clusters.set(prefix, description);
+    this.#proxy.answers.set('eks:DescribeCluster', ({ caller }) => {
+      const owner = [...this.#clusters.keys()].find((each) => caller.startsWith(`${each}-`));
+      return this.#clusters.get(owner ?? '');
+    });
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,11 @@
 /**
  * One nodegap in an account on loopback, bound as Lambda binds it: the handlers of functions/ with
  * the ports of functions/shared/aws-ports.ts, the machine that ships on Step Functions, and one
- * simulated cluster that is reached over HTTP. Time is real.
+ * simulated cluster that is reached over TLS. Time is real.
  *
- * What of AWS is not there: EKS (the cluster is connected to directly), the event source mappings
- * (`deliverEvents` does their work) and the scheduler (a test scans when it wants to).
+ * What of AWS is not there: the event source mappings (`deliverEvents` does their work) and the
+ * scheduler (a test scans when it wants to).
  */
-import { inspect } from 'node:util';
 import {
   DescribeExecutionCommand,
   GetExecutionHistoryCommand,
@@ -15,28 +14,15 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { makeHandler as answerApproval } from '../../functions/answer-approval.ts';
-import { makeHandler as janitor } from '../../functions/janitor.ts';
-import { makeHandler as publishConfig } from '../../functions/publish-config.ts';
-import { makeHandler as routeEvent, type ScanStarter } from '../../functions/route-event.ts';
-import { type ScanResult, makeHandler as scanCluster } from '../../functions/scan-cluster.ts';
-import {
-  awsPorts,
-  notifier,
-  publisher,
-  startScan,
-  workflow,
-} from '../../functions/shared/aws-ports.ts';
-import { createLog } from '../../functions/shared/log.ts';
-import type { Log, Ports } from '../../functions/shared/ports.ts';
+import type { ScanResult } from '../../functions/scan-cluster.ts';
+import { awsPorts, publisher, startScan, workflow } from '../../functions/shared/aws-ports.ts';
+import type { Ports } from '../../functions/shared/ports.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { createReader } from '../../lib/kubernetes/reader.ts';
-import { createTransport } from '../../lib/kubernetes/transport.ts';
-import { createWriter } from '../../lib/kubernetes/writer.ts';
 import { isolationAnnotation, isolationTaint } from '../../lib/safety/ownership.ts';
 import { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
-import { workflowHandlers } from '../../local/embedded.ts';
 import { type Account, account, type Queue, region } from './account.ts';
+import { type DeployedFunctions, deployFunctions, type WrapHandler } from './deployed-functions.ts';
+import { eksEndpoint } from './eks-endpoint.ts';
 import { busInto, createMachine, topicInto } from './resources.ts';
 
 export const cluster = 'prod';
@@ -61,11 +47,11 @@ interface Output {
   report: { code: string; node: string };
 }
 
+/** What tests themselves look at and ask for. */
+type TestPorts = Pick<Ports, 'clock' | 'table' | 'workflow' | 'publisher'>;
+
 export class Installation {
-  readonly ports: Ports & ScanStarter;
-  /** Every line that was logged, as text. */
-  readonly logs: string[];
-  readonly metrics: string[];
+  readonly ports: TestPorts;
   readonly cluster: SimulatedCluster;
   readonly #resources: Resources;
   readonly #close: () => Promise<void>;
@@ -73,17 +59,14 @@ export class Installation {
 
   /** From `install`. */
   constructor(
-    ports: Ports & ScanStarter,
+    ports: TestPorts,
     simulated: SimulatedCluster,
     resources: Resources,
-    records: { logs: string[]; metrics: string[] },
     close: () => Promise<void>,
   ) {
     this.ports = ports;
     this.cluster = simulated;
     this.#resources = resources;
-    this.logs = records.logs;
-    this.metrics = records.metrics;
     this.#close = close;
   }
 
@@ -91,26 +74,36 @@ export class Installation {
     await this.#close();
   }
 
+  /** Every line that was logged, as text. */
+  get logs(): readonly string[] {
+    return this.#resources.functions.logs;
+  }
+
+  get metrics(): readonly string[] {
+    return this.#resources.functions.metrics;
+  }
+
   /** Name of the function with that file in functions/. */
   functionName(file: string): string {
-    return `${this.#resources.prefix}-${file}`;
+    return this.#resources.functions.nameOf(file);
   }
 
   /** One scan, as the scheduler starts it, and the routing of what it found. */
   async scan(): Promise<ScanResult> {
-    const result = await scanCluster(this.ports)({ cluster });
+    const result = await this.#resources.functions.call<ScanResult>('scan-cluster', { cluster });
     await this.deliverEvents();
     return result;
   }
 
   /** The events of the bus go to the router. */
   async deliverEvents(): Promise<number> {
-    return this.#resources.account.deliver(this.#resources.events, routeEvent(this.ports));
+    const { account: aws, events, functions } = this.#resources;
+    return aws.deliver(events, (batch) => functions.call('route-event', batch));
   }
 
   /** The janitor with a batch of its queue. */
   async clean(event: SQSEvent): Promise<SQSBatchResponse> {
-    return janitor(this.ports)(event);
+    return this.#resources.functions.call('janitor', event);
   }
 
   /** All notices so far. */
@@ -176,7 +169,7 @@ export class Installation {
 
 interface Resources {
   account: Account;
-  prefix: string;
+  functions: DeployedFunctions;
   machine: string;
   events: Queue;
   notices: Queue;
@@ -189,29 +182,26 @@ export interface InstallOptions {
   yaml: string;
   /** Puts pools, DaemonSets and workload into the cluster. */
   build: (simulated: SimulatedCluster) => void;
+  wrapHandler?: WrapHandler;
 }
 
 /** Makes everything in the account and publishes the configuration. */
 export async function install(aws: Account, options: InstallOptions): Promise<Installation> {
-  const { prefix } = options;
+  const { prefix, wrapHandler } = options;
   const table = `${prefix}-state`;
   await aws.createStateTable(table);
   const topic = await topicInto(aws, prefix);
   const events = await busInto(aws, prefix);
   const machine = await createMachine(aws, prefix);
-  const bound = awsPorts(
-    { workflow, notifier, publisher, startScan },
-    {
-      TABLE_NAME: table,
-      TOPIC_ARN: topic.arn,
-      BUS_NAME: prefix,
-      INSTALLATION: `${account}/${region}/${prefix}`,
-      STATE_MACHINES: { public: machine },
-      SCAN_FUNCTIONS: { public: `${prefix}-scan-cluster` },
-      AWS_REGION: region,
-    },
-  );
-
+  const environment = {
+    TABLE_NAME: table,
+    TOPIC_ARN: topic.arn,
+    BUS_NAME: prefix,
+    INSTALLATION: `${account}/${region}/${prefix}`,
+    STATE_MACHINES: { public: machine },
+    SCAN_FUNCTIONS: { public: `${prefix}-public-scan-cluster` },
+    AWS_REGION: region,
+  };
   const simulated = new SimulatedCluster({
     clock: systemClock,
     name: cluster,
@@ -220,44 +210,28 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
   options.build(simulated);
   simulated.settle();
   const served = await simulated.serve();
-  const transport = createTransport({ server: served.url });
-  const client = { ...createReader(transport), ...createWriter(transport, systemClock) };
-  const clients = { connect: async () => client };
+  const eks = await eksEndpoint(cluster, served.url);
+  aws.describeCluster(prefix, eks.description);
 
-  const logs: string[] = [];
-  const metrics: string[] = [];
-  const ports = {
-    ...bound,
-    log: recordingLog(logs),
-    metrics: {
-      count: (name: string, value: number, dimensions: Record<string, string>) => {
-        metrics.push(`${name} ${Object.values(dimensions).join(' ')} ${value}`);
-      },
-    },
-    readers: clients,
-    clients,
-  };
-  const handlers = {
-    ...workflowHandlers(ports),
-    'scan-cluster': scanCluster(ports),
-    'answer-approval': answerApproval(ports),
-  };
-  for (const [name, handler] of Object.entries(handlers)) {
-    aws.functions.set(`${prefix}-${name}`, (event) => handler(event as Record<string, unknown>));
-  }
-  await publishConfig(ports)({
+  const functions = deployFunctions(aws, {
+    prefix,
+    environment,
+    ...(wrapHandler === undefined ? {} : { wrapHandler }),
+  });
+  await functions.call('publish-config', {
     RequestType: 'Create',
     ResourceProperties: { document: options.yaml, fileName: 'nodegap.yaml' },
   });
-  const resources = { account: aws, prefix, machine, events, notices: topic.queue };
-  return new Installation(ports, simulated, resources, { logs, metrics }, async () => {
-    transport.close();
+  const ports = awsPorts({ workflow, publisher, startScan }, environment);
+  const resources = { account: aws, functions, machine, events, notices: topic.queue };
+  return new Installation(ports, simulated, resources, async () => {
+    await eks.close();
     await served.close();
   });
 }
 
 /** A cluster that does everything at once, since a test waits for it in real time. */
-const swiftDelays = {
+export const swiftDelays = {
   controller: 100,
   scheduler: 200,
   podStart: 200,
@@ -272,13 +246,3 @@ const swiftDelays = {
   instanceShutdown: 200,
   podGarbage: 1_000,
 };
-
-/** The real filter of log fields, and every line kept. */
-function recordingLog(lines: string[]): Log {
-  const keep = (message: string, ...extra: unknown[]) => {
-    lines.push(
-      `${message} ${inspect(extra, { depth: null, maxStringLength: null, breakLength: Number.POSITIVE_INFINITY })}`,
-    );
-  };
-  return createLog({ info: keep, warn: keep, error: keep } as Parameters<typeof createLog>[0]);
-}

@@ -16,6 +16,8 @@ import {
   request as sendRequest,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { operationOf } from '../permissions/aws-calls.ts';
+import { CallRecorder, callingAs, type RecordedCall } from './call-recorder.ts';
 
 export type LambdaHandler = (event: unknown) => Promise<unknown>;
 
@@ -24,6 +26,13 @@ export interface LambdaProxy {
   port: number;
   /** By the name of the function in AWS. */
   handlers: Map<string, LambdaHandler>;
+  /** What the functions have called so far. */
+  recorder: CallRecorder;
+  /**
+   * Answers an operation instead of moto, for example `eks:DescribeCluster`, when a function calls
+   * it: for what moto has not, or has no say in.
+   */
+  answers: Map<string, (call: RecordedCall) => unknown>;
   forwardTo(port: number): void;
   close(): Promise<void>;
 }
@@ -34,6 +43,8 @@ const oneAtATime = /^(DynamoDB_|AWSStepFunctions\.StartExecution$)/;
 /** Listens on a free port of 127.0.0.1. */
 export async function startLambdaProxy(): Promise<LambdaProxy> {
   const handlers = new Map<string, LambdaHandler>();
+  const recorder = new CallRecorder();
+  const answers: LambdaProxy['answers'] = new Map();
   let motoPort = 0;
   let queue: Promise<void> = Promise.resolve();
   const server = createServer((incoming, outgoing) => {
@@ -45,10 +56,19 @@ export async function startLambdaProxy(): Promise<LambdaProxy> {
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await bodyOf(incoming);
+    const call = recorder.record(incoming, body);
+    const instead = call === undefined ? undefined : answers.get(operationOf(call));
+    if (call !== undefined && instead !== undefined) {
+      outgoing.writeHead(200, { 'content-type': 'application/json' });
+      outgoing.end(JSON.stringify(instead(call)));
+      return;
+    }
     const name = invocation.exec(incoming.url ?? '')?.[1];
     if (name !== undefined) {
-      const handler = handlers.get(functionNameOf(decodeURIComponent(name)));
-      await invoke(handler, body, incoming.headers['x-amz-invocation-type'] === 'Event', outgoing);
+      const functionName = functionNameOf(decodeURIComponent(name));
+      const handler = handlers.get(functionName);
+      const run = handler && ((event: unknown) => callingAs(functionName, () => handler(event)));
+      await invoke(run, body, incoming.headers['x-amz-invocation-type'] === 'Event', outgoing);
       return;
     }
     const forward = () => passOn(incoming, body, motoPort, outgoing);
@@ -64,11 +84,14 @@ export async function startLambdaProxy(): Promise<LambdaProxy> {
     endpoint: `http://127.0.0.1:${port}`,
     port,
     handlers,
+    recorder,
+    answers,
     forwardTo: (target) => {
       motoPort = target;
     },
     close: () =>
       new Promise((resolve, reject) => {
+        recorder.close();
         server.close((error) => (error === undefined ? resolve() : reject(error)));
         server.closeAllConnections();
       }),

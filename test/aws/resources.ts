@@ -42,7 +42,7 @@ export async function busInto(aws: Account, prefix: string): Promise<Queue> {
 export async function createMachine(aws: Account, prefix: string): Promise<string> {
   const definition = JSON.stringify(await loadDefinition()).replaceAll(
     /arn:aws:lambda:us-east-1:000000000000:function:/g,
-    `arn:aws:lambda:${region}:${account}:function:${prefix}-`,
+    `arn:aws:lambda:${region}:${account}:function:${prefix}-public-`,
   );
   const { stateMachineArn = '' } = await aws.sfn.send(
     new CreateStateMachineCommand({
