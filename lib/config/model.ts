@@ -94,6 +94,26 @@ export interface DrainConfig {
   barePods: 'ask' | 'evict';
   /** Pods with emptyDir volumes. */
   emptyDir: 'ask' | 'evict';
+  /** When the time of a drain is over: a person, or the replacement with what is left. */
+  atDeadline: 'hold' | 'proceed';
+  force: ForceConfig;
+}
+
+/** What may speak against the eviction of a pod: its budgets, admission, or the pod itself. */
+export type ForceReason =
+  | 'budget'
+  | 'denied'
+  | 'bare-pod'
+  | 'empty-dir'
+  | 'do-not-disrupt'
+  | 'not-safe-to-evict';
+
+/** Deletion of pods that cannot be evicted in time. */
+export interface ForceConfig {
+  /** What may be overridden. Empty: nothing is ever deleted. */
+  pods: ForceReason[];
+  /** Seconds, at least 1. */
+  grace: number | 'own';
 }
 
 export interface Config {

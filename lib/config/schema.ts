@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 import { ceilings } from '../gap/model.ts';
+import { drainSchema } from './drain-schema.ts';
 import { count, duration, form, idList, percent, plainCount, shown } from './fields.ts';
 import type { Config, RequiredDaemonSet } from './model.ts';
 import { isLabelKey, parseSelector } from './selector.ts';
@@ -246,19 +247,7 @@ export const configSchema = z
       })
       .prefault({})
       .describe('How each kind of node is replaced; notify asks a person to do it.'),
-    drain: z
-      .strictObject({
-        barePods: z
-          .enum(['ask', 'evict'])
-          .default('ask')
-          .describe('Pods without a controller: nothing makes them again.'),
-        emptyDir: z
-          .enum(['ask', 'evict'])
-          .default('evict')
-          .describe('Pods with emptyDir volumes: their data is lost.'),
-      })
-      .prefault({})
-      .describe('Pods whose eviction loses something.'),
+    drain: drainSchema,
   })
   .describe('Configuration of nodegap (nodegap.yaml).');
 

@@ -21,8 +21,13 @@ import {
 } from './builders.ts';
 
 const now = Date.parse('2026-11-29T12:00:00Z');
-const asking: DrainConfig = { barePods: 'ask', emptyDir: 'ask' };
-const evicting: DrainConfig = { barePods: 'evict', emptyDir: 'evict' };
+const asking: DrainConfig = {
+  barePods: 'ask',
+  emptyDir: 'ask',
+  atDeadline: 'hold',
+  force: { pods: [], grace: 'own' },
+};
+const evicting: DrainConfig = { ...asking, barePods: 'evict', emptyDir: 'evict' };
 
 function plan(input: Partial<DrainInput>): DrainPlan {
   const daemonSets = [daemonSet('agent')];
@@ -70,7 +75,7 @@ describe('planDrain', () => {
       pods: of<Pod>('Pod'),
       daemonSets: of<DaemonSet>('DaemonSet'),
       budgets: of<PodDisruptionBudget>('PodDisruptionBudget'),
-      config: { barePods: 'ask', emptyDir: 'evict' },
+      config: { ...asking, emptyDir: 'evict' },
       now: Date.parse(expected.now),
     });
     const namesIn = (entries: { pod: { namespace: string; name: string } }[]) =>

@@ -25,7 +25,12 @@ function clusterWith(pods: Pod[]): FakeCluster {
 
 function optionsFor(cluster: FakeCluster, more: Partial<DrainOptions> = {}): DrainOptions {
   return {
-    config: { barePods: 'ask', emptyDir: 'evict' },
+    config: {
+      barePods: 'ask',
+      emptyDir: 'evict',
+      atDeadline: 'hold',
+      force: { pods: [], grace: 'own' },
+    },
     clock: { now: () => cluster.now },
     pollSeconds: 15,
     stillAllowed: async () => undefined,
