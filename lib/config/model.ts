@@ -1,5 +1,5 @@
 /** The configuration after validation and defaults. Durations are seconds throughout. */
-import type { Ceiling } from '../gap/model.ts';
+import type { Ceiling, ConditionStatus } from '../gap/model.ts';
 
 /** `observe` writes nothing to the cluster and reports what it would do. */
 export type Mode = 'observe' | 'act';
@@ -32,6 +32,16 @@ export type RequiredDaemonSet = { action: Ceiling } & (
   | { by: 'selector'; selector: string }
   | { by: 'priority-class'; priorityClass: string }
 );
+
+/** A node condition that is a fault. */
+export interface ConditionConfig {
+  type: string;
+  status: ConditionStatus;
+  /** Patterns; any reason will do when there are none. */
+  reasons: string[];
+  minimumAge: number;
+  action: Ceiling;
+}
 
 export interface Timings {
   scan: number;
@@ -120,6 +130,7 @@ export interface Config {
   clusters: ClusterConfig[];
   networks: NetworkConfig[];
   requiredDaemonSets: RequiredDaemonSet[];
+  conditions: ConditionConfig[];
   startupTaints: string[];
   timings: Timings;
   breaker: BreakerConfig;

@@ -1,7 +1,7 @@
 /** What the configuration says of a DaemonSet, and the policy that detection needs. */
-import type { Ceiling, DetectionPolicy, Requirement } from '../gap/model.ts';
+import type { Ceiling, ConditionRule, DetectionPolicy, Requirement } from '../gap/model.ts';
 import type { DaemonSet } from '../kubernetes/objects.ts';
-import type { Config, RequiredDaemonSet } from './model.ts';
+import type { ConditionConfig, Config, RequiredDaemonSet } from './model.ts';
 import { parseSelector, type SelectorRequirement, selectorMatches } from './selector.ts';
 
 type RequiredPart = Pick<Config, 'requiredDaemonSets'>;
@@ -99,5 +99,10 @@ export function detectionPolicyOf(
     confirmationScans: timings.confirmationScans,
     confirmationMs: timings.confirmation * 1000,
     startupTaints: config.startupTaints,
+    ...(config.conditions.length === 0 ? {} : { conditions: config.conditions.map(ruleOf) }),
   };
+}
+
+function ruleOf({ minimumAge, action, ...rule }: ConditionConfig): ConditionRule {
+  return { ...rule, minimumAgeMs: minimumAge * 1000, ceiling: action };
 }

@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 import { ceilings } from '../gap/model.ts';
+import { conditionSchema } from './condition-schema.ts';
 import { drainSchema } from './drain-schema.ts';
 import { count, duration, form, idList, percent, plainCount, shown } from './fields.ts';
 import type { Config, RequiredDaemonSet } from './model.ts';
@@ -207,6 +208,10 @@ export const configSchema = z
       .min(1)
       .prefault([{ priorityClass: 'system-node-critical', action: 'replace' }])
       .describe('Node-local infrastructure that a node must not be without; the first match wins.'),
+    conditions: z
+      .array(conditionSchema)
+      .default([])
+      .describe('Node conditions that are faults; of a type and status the first match decides.'),
     startupTaints: z
       .array(
         z

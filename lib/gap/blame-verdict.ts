@@ -43,12 +43,35 @@ export function isFew(nodes: number, of: number): boolean {
   return nodes <= 1 || nodes < FEW_SHARE * of;
 }
 
+/** A zone, or everything outside it, in nodes. */
+export interface Share {
+  nodes: number;
+  failing: number;
+}
+
+/** A zone fails: so many nodes, half of its nodes, and hardly any elsewhere. */
+export const ZONE_NODES = 3;
+export const ZONE_SHARE = 0.5;
+export const ZONE_SHARE_ELSEWHERE = 0.2;
+
+export function zoneFails({ inside, outside }: { inside: Share; outside: Share }): boolean {
+  return (
+    inside.failing >= ZONE_NODES &&
+    inside.failing >= ZONE_SHARE * inside.nodes &&
+    outside.failing <= ZONE_SHARE_ELSEWHERE * outside.nodes
+  );
+}
+
 export function node(reason: string, evidence: Evidence[]): BlameVerdict {
   return { blame: 'node', reason, evidence };
 }
 
 export function daemonset(reason: string, evidence: Evidence[]): BlameVerdict {
   return { blame: 'daemonset', reason, evidence };
+}
+
+export function zone(reason: string, evidence: Evidence[]): BlameVerdict {
+  return { blame: 'zone', reason, evidence };
 }
 
 export function cluster(reason: string, evidence: Evidence[]): BlameVerdict {

@@ -15,7 +15,12 @@ import {
   daemonset,
   isMany,
   node,
+  type Share,
   unclear,
+  ZONE_NODES,
+  ZONE_SHARE,
+  ZONE_SHARE_ELSEWHERE,
+  zoneFails,
 } from './blame-verdict.ts';
 import {
   blameByWitness,
@@ -24,15 +29,10 @@ import {
   peersText,
   witnessOf,
 } from './blame-witness.ts';
-import type { Peers, Share } from './peers.ts';
+import type { Peers } from './peers.ts';
 import { count } from './words.ts';
 
 export type { BlamedGap, BlameVerdict } from './blame-verdict.ts';
-
-/** A zone fails: so many nodes, half of its nodes, and hardly any elsewhere. */
-const ZONE_NODES = 3;
-const ZONE_SHARE = 0.5;
-const ZONE_SHARE_ELSEWHERE = 0.2;
 
 /** NotReady nodes from which on the cluster is at fault and not each node. */
 const CLUSTER_NODES = 3;
@@ -101,13 +101,8 @@ function blameByCause({ finding }: BlamedGap): BlameVerdict | undefined {
 
 function blameOnZone({ zone }: BlamedGap, peers: Peers): BlameVerdict | undefined {
   const shares = zone === undefined ? undefined : peers.zoneShares(zone);
-  if (shares === undefined) return undefined;
+  if (shares === undefined || !zoneFails(shares)) return undefined;
   const { inside, outside } = shares;
-  const down =
-    inside.failing >= ZONE_NODES &&
-    inside.failing >= ZONE_SHARE * inside.nodes &&
-    outside.failing <= ZONE_SHARE_ELSEWHERE * outside.nodes;
-  if (!down) return undefined;
   const field = 'nodes with a gap past its grace';
   return {
     blame: 'zone',

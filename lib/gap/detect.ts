@@ -1,10 +1,13 @@
 import type { DaemonSet } from '../kubernetes/objects.ts';
 import { keyOf } from '../kubernetes/objects.ts';
+import { conditionFaultsOf } from './condition-faults.ts';
 import { isLookedAt } from './looked-at.ts';
 import type {
   ClusterFacts,
+  ConditionFault,
   Detection,
   DetectionPolicy,
+  Fault,
   Gap,
   GapRecord,
   PairState,
@@ -60,12 +63,17 @@ export function detect(
       ],
     });
   }
-  unknown.push(...unseenClaims(survey, gaps));
+  const conditions = conditionFaultsOf(survey);
+  unknown.push(...conditions.unknown);
+  unknown.push(...unseenClaims(survey, [...gaps, ...conditions.faults]));
   const counted = survey.nodes.filter(({ leftOut }) => leftOut === undefined);
   return {
     cluster: facts.cluster,
     now,
     gaps: gaps.sort(byNodeThenDaemonSet),
+    ...(policy.conditions === undefined
+      ? {}
+      : { conditionFaults: conditions.faults.sort(byNodeThenSubject) }),
     unknown: unknown.sort(byNodeThenDaemonSet),
     nodes: counted.length,
     eligiblePairs,
@@ -115,7 +123,7 @@ export function statesOnNode(
 }
 
 /** A node whose NodeClaim is being deleted is left out, when that can be seen. */
-function unseenClaims({ facts, nodes }: Survey, gaps: readonly Gap[]): UnknownEntry[] {
+function unseenClaims({ facts, nodes }: Survey, gaps: readonly Fault[]): UnknownEntry[] {
   const { nodeClaims } = facts;
   if (nodeClaims.ok || nodeClaims.notAsked || gaps.length === 0) return [];
   const inTrouble = new Set(gaps.map(({ nodeUid }) => nodeUid));
@@ -168,6 +176,10 @@ function byNodeThenDaemonSet(
   b: { node?: string; daemonSet?: string },
 ): number {
   return compare(a.node ?? '', b.node ?? '') || compare(a.daemonSet ?? '', b.daemonSet ?? '');
+}
+
+function byNodeThenSubject(a: ConditionFault, b: ConditionFault): number {
+  return compare(a.node, b.node) || compare(a.condition.type, b.condition.type);
 }
 
 /** By code unit, so that the order does not depend on a locale. */

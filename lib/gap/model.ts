@@ -87,9 +87,24 @@ export interface Requirement {
   chosenBy: string;
 }
 
-/** What the state table remembers of a gap between scans (docs: gap record). Times are epoch ms. */
+/** A configured node condition that counts as a fault (docs/configuration.md, `conditions`). */
+export interface ConditionRule {
+  type: string;
+  status: ConditionStatus;
+  /** Patterns of which the reason must match one; any reason will do when there are none. */
+  reasons: readonly string[];
+  /** Age below which it is no matter. */
+  minimumAgeMs: number;
+  ceiling: Ceiling;
+}
+
+export const conditionStatuses = ['True', 'False', 'Unknown'] as const;
+export type ConditionStatus = (typeof conditionStatuses)[number];
+
+/** What the state table remembers of a fault between scans (docs: gap record). Times are epoch ms. */
 export interface GapRecord {
   nodeUid: string;
+  /** The DaemonSet, or the condition as `subjectOf` names it. */
   daemonSet: string;
   firstSeen: number;
   /** Once it is confirmed, up to some minutes late, since not every sighting is written. */
@@ -114,6 +129,8 @@ export interface DetectionPolicy {
   confirmationMs: number;
   /** Taint keys that a node is born with and that something is to remove. */
   startupTaints: string[];
+  /** Node conditions that are faults; of a type and status the first match decides. */
+  conditions?: readonly ConditionRule[];
 }
 
 /** The pod that speaks for a gap: the newest live one, else the one on its way out. */
@@ -158,11 +175,30 @@ export interface Gap {
   evidence: Evidence[];
 }
 
+/**
+ * A node with a condition that the configuration names. What is said of a gap holds for it, but it
+ * has no DaemonSet: it is told apart by `condition`.
+ */
+export interface ConditionFault
+  extends Omit<Gap, 'daemonSet' | 'daemonSetUid' | 'pod' | 'cause' | 'otherCauses'> {
+  cause: 'node-condition';
+  condition: { type: string; status: ConditionStatus; reason?: string };
+  /** Why less is allowed than the configuration says. */
+  loweredBecause?: string;
+  /** It may be nodegap's own doing: nothing follows from it. */
+  sinceIsolation?: true;
+}
+
+/** What a node may be acted on for. */
+export type Fault = Gap | ConditionFault;
+
 /** A pair, node or read of which nothing can be said: never healthy and never a gap. */
 export interface UnknownEntry {
   node?: string;
   nodeUid?: string;
   daemonSet?: string;
+  /** Type of the node condition that it is about. */
+  condition?: string;
   /** Stable code, for example `node-initialising`, `heartbeat-stale`, `events-unavailable`. */
   reason: string;
   message: string;
@@ -196,6 +232,8 @@ export interface Detection {
   now: number;
   /** Sorted by node, then DaemonSet. */
   gaps: Gap[];
+  /** Sorted by node, then condition. Absent when the policy names no conditions. */
+  conditionFaults?: ConditionFault[];
   unknown: UnknownEntry[];
   /** Nodes looked at (Fargate, hybrid and leaving nodes are left out). */
   nodes: number;

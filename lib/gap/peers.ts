@@ -5,16 +5,11 @@
  */
 import { isoTime, parseTime } from '../clock.ts';
 import { conditionOf, type Node, type Pod } from '../kubernetes/objects.ts';
+import type { Share } from './blame-verdict.ts';
 import type { Cause } from './model.ts';
 import { zoneOf } from './node-kinds.ts';
 import { isLater, RevisionView, type Sighting, sortable } from './revision-view.ts';
 import { imagesOf, revisionOf } from './rollout.ts';
-
-/** A zone, or everything outside it, in nodes. */
-export interface Share {
-  nodes: number;
-  failing: number;
-}
 
 /** The nodes of one DaemonSet by how it fares there, in numbers. */
 export class Peers {

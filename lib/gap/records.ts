@@ -1,7 +1,8 @@
 /** What is remembered of gaps from one scan to the next. */
+import { conditionSubject, faultsOf, subjectOf } from './fault.ts';
 import type { Detection, GapRecord } from './model.ts';
 
-/** The key of a gap record: one per node uid and DaemonSet (`namespace/name`). */
+/** The key of a gap record: one per node uid and subject of a fault (`subjectOf`). */
 export function pairKey(nodeUid: string, daemonSet: string): string {
   return `${nodeUid} ${daemonSet}`;
 }
@@ -48,9 +49,10 @@ export function nextRecords(
     if (healed && sightOf(record) === 'healthy') changes.removed.push(next);
     else changes.keep.push(next);
   }
-  for (const gap of detection.gaps) {
-    if (known.has(pairKey(gap.nodeUid, gap.daemonSet))) continue;
-    const { nodeUid, daemonSet } = gap;
+  for (const fault of faultsOf(detection)) {
+    const { nodeUid } = fault;
+    const daemonSet = subjectOf(fault);
+    if (known.has(pairKey(nodeUid, daemonSet))) continue;
     changes.keep.push({
       nodeUid,
       daemonSet,
@@ -93,13 +95,16 @@ function afterWrongClock(record: GapRecord, sight: Sight, now: number): GapRecor
 }
 
 function sightsOf(detection: Detection): (record: GapRecord) => Sight {
-  const gaps = new Set(detection.gaps.map((gap) => pairKey(gap.nodeUid, gap.daemonSet)));
+  const gaps = new Set(
+    faultsOf(detection).map((fault) => pairKey(fault.nodeUid, subjectOf(fault))),
+  );
   const pairs = new Set<string>();
   const nodes = new Set(
     (detection.leftOut ?? []).flatMap(({ kind, nodeUid }) => (kind === 'leaving' ? [nodeUid] : [])),
   );
   const daemonSets = new Set<string>();
-  for (const { node, nodeUid, daemonSet } of detection.unknown) {
+  for (const { node, nodeUid, condition, ...entry } of detection.unknown) {
+    const daemonSet = condition === undefined ? entry.daemonSet : conditionSubject(condition);
     if (nodeUid !== undefined && daemonSet !== undefined) pairs.add(pairKey(nodeUid, daemonSet));
     else if (nodeUid !== undefined) nodes.add(nodeUid);
     else if (daemonSet !== undefined && node === undefined) daemonSets.add(daemonSet);

@@ -139,7 +139,7 @@ function deletionDeadlineOf(readiness: Readiness): number {
  * Without history there is nothing to confirm with. With it, the gap must have been seen in enough
  * scans and for long enough since both its first sighting and the end of its grace.
  */
-function isConfirmed(
+export function isConfirmed(
   history: History,
   graceEnd: number,
   policy: DetectionPolicy,

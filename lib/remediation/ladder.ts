@@ -1,7 +1,7 @@
-import type { Cause } from '../gap/model.ts';
+import type { FaultCause } from '../gap/fault.ts';
 
 /**
- * What is done about a gap whose blame is the node, by its cause (design: "who is to blame decides
+ * What is done about a fault whose blame is the node, by its cause (design: "who is to blame decides
  * what is done").
  *
  * `replace` climbs isolate → drain → replace. `restartFirst`: after isolation the pod is restarted
@@ -20,8 +20,9 @@ const replace = {
 } satisfies Ladder;
 const restartThenReplace = { ...replace, restartFirst: true } satisfies Ladder;
 const drainForRoom = { ...replace, drainBeforeTaint: true } satisfies Ladder;
+const replaceIfSeenTwice = { ...replace, secondObserver: true } satisfies Ladder;
 
-const ladders: Record<Cause, Ladder> = {
+const ladders: Record<FaultCause, Ladder> = {
   missing: replace,
   'crash-loop': restartThenReplace,
   'not-ready': restartThenReplace,
@@ -48,10 +49,11 @@ const ladders: Record<Cause, Ladder> = {
   rollout: { kind: 'hands-off', why: 'the DaemonSet is being rolled out; wait for it to finish' },
   starting: { kind: 'hands-off', why: 'the pod is younger than its grace' },
   unknown: { kind: 'hands-off', why: 'nothing is done on a cause that is not understood' },
-  'node-not-ready': { kind: 'node-not-ready' },
+  'node-not-ready': replaceIfSeenTwice,
+  'node-condition': replace,
 };
 
-/** The ladder of a cause. It holds only for a gap that is blamed on the node. */
-export function ladderOf(cause: Cause): Ladder {
+/** The ladder of a cause. It holds only for a fault that is blamed on the node. */
+export function ladderOf(cause: FaultCause): Ladder {
   return ladders[cause];
 }

@@ -130,7 +130,7 @@ export function explainReport(
   options: ExplainReportOptions,
 ): ExplainReport {
   const { cluster, now, mode, config, drain } = options;
-  const { timings, breaker, approvals, replacement, startupTaints } = config;
+  const { conditions, timings, breaker, approvals, replacement, startupTaints } = config;
   return {
     cluster,
     now: isoTime(now),
@@ -141,7 +141,15 @@ export function explainReport(
     ...(explanation.leftOut === undefined
       ? { drain: 'unread' in drain ? { unread: drain.unread } : { groups: drainGroups(drain) } }
       : {}),
-    settings: { timings, breaker, approvals, replacement, drain: config.drain, startupTaints },
+    settings: {
+      timings,
+      breaker,
+      approvals,
+      replacement,
+      drain: config.drain,
+      startupTaints,
+      conditions,
+    },
   };
 }
 
