@@ -67,7 +67,7 @@ const templates: Record<string, string[]> = {
 
 /** Helpers that take a code, with its place among the arguments. */
 const helpers = new Map(
-  Object.entries({ answer: 1, result: 1, notYet: 0, never: 0, refused: 0, no: 0, stay: 0 }),
+  Object.entries({ answer: 1, result: 1, notYet: 0, never: 0, refused: 0, no: 0, stay: 0, hold: 0, none: 0 }),
 );
 
 /** The expression that begins at `start`, up to a comma or a bracket that closes around it. */

@@ -31,6 +31,22 @@ export type Ec2Query = (action: string, parameters: Record<string, string>) => P
 /** What parseXML makes of an element: its text, or its children by name, repeated ones as a list. */
 export type XmlValue = string | XmlValue[] | { [tag: string]: XmlValue };
 
+/** The child of that name, `''` when there is none. */
+export function child(value: XmlValue, tag: string): XmlValue {
+  return typeof value === 'object' && !Array.isArray(value) ? (value[tag] ?? '') : '';
+}
+
+/** The members of an EC2 list, which is an element with an `item` for each member. */
+export function itemsOf(list: XmlValue): XmlValue[] {
+  const items = child(list, 'item');
+  return items === '' ? [] : [items].flat();
+}
+
+/** The text of an element, `''` for one with children. */
+export function textOf(value: XmlValue): string {
+  return typeof value === 'string' ? value : '';
+}
+
 const apiVersion = '2016-11-15';
 const tries = 3;
 const backoff = { baseMs: 200, maxMs: 2_000 };

@@ -2,7 +2,7 @@
 import { parseTime } from '../clock.ts';
 import { messageOf, NodegapError } from '../errors.ts';
 import type { InstanceReading, InstanceStatuses } from '../observation-ports.ts';
-import type { Ec2Query, XmlValue } from './ec2-query.ts';
+import { child, type Ec2Query, itemsOf, textOf, type XmlValue } from './ec2-query.ts';
 
 /** At most so many ids are allowed in one call. */
 const idsPerCall = 100;
@@ -86,18 +86,4 @@ function readingOf(item: XmlValue): InstanceReading {
   return undecided === undefined
     ? { kind: 'ok' }
     : { kind: 'undecided', status: undecided.status || 'none' };
-}
-
-function child(value: XmlValue, tag: string): XmlValue {
-  return typeof value === 'object' && !Array.isArray(value) ? (value[tag] ?? '') : '';
-}
-
-/** An EC2 list is an element with an `item` for each member. */
-function itemsOf(list: XmlValue): XmlValue[] {
-  const items = child(list, 'item');
-  return items === '' ? [] : [items].flat();
-}
-
-function textOf(value: XmlValue): string {
-  return typeof value === 'string' ? value : '';
 }

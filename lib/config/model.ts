@@ -90,12 +90,15 @@ export type OutsidePolicy = 'hold' | 'ignore';
 export type ApprovalPolicy = 'never' | 'always' | 'drain-blocked';
 
 /** What to do with a kind of node when ReplaceNode is reached. */
-export type ReplacementMethod = 'delete-nodeclaim' | 'notify';
+export type ReplacementMethod = 'delete-nodeclaim' | 'terminate-instance' | 'notify' | 'defer';
 
 export interface ReplacementConfig {
-  karpenter: ReplacementMethod;
-  autoMode: ReplacementMethod;
-  managedNodeGroup: 'notify';
+  karpenter: 'delete-nodeclaim' | 'notify';
+  /** `defer` leaves its nodes to the node repair of EKS and does not even isolate them. */
+  autoMode: 'defer' | 'delete-nodeclaim' | 'notify';
+  managedNodeGroup: 'terminate-instance' | 'notify';
+  /** Self-managed nodes of an Auto Scaling group. */
+  autoScalingGroup: 'terminate-instance' | 'notify';
   other: 'notify';
 }
 

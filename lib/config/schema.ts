@@ -193,8 +193,6 @@ const breakerSchema = z.strictObject({
   ),
 });
 
-const replacementMethods = ['delete-nodeclaim', 'notify'] as const;
-
 /** nodegap.yaml as the user writes it; its output is a `Config`. */
 export const configSchema = z
   .strictObject({
@@ -237,17 +235,21 @@ export const configSchema = z
     replacement: z
       .strictObject({
         karpenter: z
-          .enum(replacementMethods)
+          .enum(['delete-nodeclaim', 'notify'])
           .default('delete-nodeclaim')
           .describe('Nodes of Karpenter.'),
         autoMode: z
-          .enum(replacementMethods)
-          .default('notify')
+          .enum(['defer', 'delete-nodeclaim', 'notify'])
+          .default('defer')
           .describe('Nodes of EKS Auto Mode, which has a node repair of its own.'),
         managedNodeGroup: z
-          .enum(['notify'])
-          .default('notify')
+          .enum(['terminate-instance', 'notify'])
+          .default('terminate-instance')
           .describe('Nodes of a managed node group.'),
+        autoScalingGroup: z
+          .enum(['terminate-instance', 'notify'])
+          .default('notify')
+          .describe('Self-managed nodes of an Auto Scaling group.'),
         other: z.enum(['notify']).default('notify').describe('All other nodes.'),
       })
       .prefault({})

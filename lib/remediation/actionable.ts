@@ -21,6 +21,8 @@ import { anyMark } from '../safety/ownership.ts';
 import { judgePace } from '../safety/reopening.ts';
 import { scopesJudging } from '../safety/scope.ts';
 import { vetoOf } from '../safety/vetoes.ts';
+import { doubtAboutOthers, type Others, remediationOf } from './others.ts';
+import { deferral } from './replaceable.ts';
 import { claimOf } from './replacement.ts';
 import { standingOf } from './standing.ts';
 
@@ -46,6 +48,10 @@ export interface BeyondTheRead {
   inWork?: readonly NodeInWork[];
   /** Why a node is on its way out, as events from outside the cluster told. */
   leavingReason?(node: Node): string | undefined;
+  /** What others say of nodes, and do about them. */
+  others?: Others;
+  /** Why the read as a whole is not believed. */
+  observer?: { code: string; message: string } | undefined;
 }
 
 /**
@@ -66,7 +72,7 @@ export function actionableGaps(
   const counts = scopeCountsOf(detection, facts, config, beyond.inWork ?? []);
   const nodes = new Map(facts.nodes.map((node) => [node.metadata.uid, node]));
   return detection.gaps.map((gap): GapVerdict => {
-    const standing = standingOf(gap, detection.gaps);
+    const standing = standingOf(gap, detection.gaps, beyond.others?.notReady);
     const no = (code: string, message: string, passing: boolean): GapVerdict => {
       return { kind: 'not-actionable', gap, code, message, passing };
     };
@@ -74,12 +80,18 @@ export function actionableGaps(
     const node = nodes.get(gap.nodeUid);
     if (node === undefined) return no('node-gone', 'the node is not there any more', false);
     const leaving = beyond.leavingReason?.(node);
+    const remediation = remediationOf(node, beyond.others);
     const veto = vetoOf(node, claimFor(node), {
       installation: beyond.installation ?? anyMark(node)?.installation ?? '',
       ...(leaving === undefined ? {} : { leaving }),
+      ...(remediation === undefined ? {} : { remediation }),
     });
     if (veto !== undefined) return no(veto.code, veto.message, false);
+    const deferred = deferral(node, claimFor(node), config.replacement);
+    if (deferred !== undefined) return no(deferred.code, deferred.message, false);
     if (standing.kind === 'not-yet') return no(standing.code, standing.message, true);
+    const doubt = beyond.observer ?? doubtAboutOthers(beyond.others);
+    if (doubt !== undefined) return no(doubt.code, doubt.message, true);
     const states = beyond.breakerStates ?? [];
     const scopes = countsFor(counts, gap);
     const breaker = judgeBreaker(scopes, states, now, config.breaker.coolDown * 1000);

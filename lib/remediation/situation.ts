@@ -5,7 +5,7 @@
  * between states, so a redrive, a retry or an answer after hours judges on new facts.
  */
 import type { Clock } from '../clock.ts';
-import type { ClusterConfig, Config, LoadedConfig } from '../config/model.ts';
+import type { ClusterConfig, Config, LoadedConfig, ReplacementConfig } from '../config/model.ts';
 import { detectionPolicyOf } from '../config/required.ts';
 import { detect } from '../gap/detect.ts';
 import {
@@ -40,6 +40,7 @@ import { type Fault, FaultStore } from './fault-store.ts';
 import { type Judgement, judge, type Objection } from './judge.ts';
 import { needsFullRead, type ReadMemory, readsInFull, refuseOlder } from './read-extent.ts';
 import { withRefutedBlame } from './refuted-blame.ts';
+import { deferral } from './replaceable.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
@@ -193,7 +194,9 @@ export async function situationOf(
     gaps: detection.gaps,
     unknown: detection.unknown,
     doubt: doubtIn(facts, node),
-    veto: vetoIn(node, claim, ports.installation, node && leavingReason(leaving, node)),
+    veto:
+      vetoIn(node, claim, ports.installation, node && leavingReason(leaving, node)) ??
+      deferralOf(node, claim, config.replacement),
     hold: holds.holdOf(place.pool),
     breaker: breakerOn(scopes, breakers, now, config.breaker.coolDown * 1000),
     ...(remembered === undefined ? {} : { remembered }),
@@ -241,6 +244,14 @@ function vetoIn(
     installation,
     ...(leaving === undefined ? {} : { leaving }),
   });
+}
+
+function deferralOf(
+  node: Node | undefined,
+  claim: ClaimMatch,
+  config: ReplacementConfig,
+): Objection | undefined {
+  return node && deferral(node, claim.kind === 'found' ? claim.claim : undefined, config);
 }
 
 function breakerOn(

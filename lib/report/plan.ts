@@ -1,12 +1,13 @@
 /** What nodegap would do about an actionable gap, step by step, in words (docs/workflow.md). */
 import { formatDuration } from '../config/duration.ts';
-import type { Config, ReplacementMethod } from '../config/model.ts';
+import type { Config } from '../config/model.ts';
 import { requirementOf } from '../config/required.ts';
 import { intentEligibility } from '../gap/eligibility.ts';
 import type { ClusterFacts } from '../gap/model.ts';
 import { claimFinder, type GapVerdict } from '../remediation/actionable.ts';
 import { chooseTaint } from '../remediation/isolation.ts';
 import { ladderOf } from '../remediation/ladder.ts';
+import { methodFor } from '../remediation/replaceable.ts';
 import { type NodeKind, nodeKindOf } from '../remediation/replacement.ts';
 import { isolationTaint } from '../safety/ownership.ts';
 
@@ -57,20 +58,6 @@ export function plannerFor(
   };
 }
 
-/** How the configuration replaces nodes of a kind. */
-export function replacementMethodOf(config: Config, kind: NodeKind): ReplacementMethod {
-  switch (kind) {
-    case 'karpenter':
-      return config.replacement.karpenter;
-    case 'auto-mode':
-      return config.replacement.autoMode;
-    case 'managed-node-group':
-      return config.replacement.managedNodeGroup;
-    default:
-      return config.replacement.other;
-  }
-}
-
 /** The steps, in order. Every one before `replace` is undone when the node recovers. */
 export function planFor(input: PlanInput): PlanStep[] {
   const { verdict, config, taint } = input;
@@ -78,6 +65,7 @@ export function planFor(input: PlanInput): PlanStep[] {
   const { timings } = config;
   const ladder = ladderOf(gap.cause);
   if (ladder.kind !== 'replace') return [];
+  if (methodFor(input.kind, config.replacement) === 'defer') return [];
   const restart = ladder.restartFirst || canary;
   const isolation = taint.taint
     ? `cordon, and taint with ${isolationTaint.key}:${isolationTaint.effect} at once: ${taint.reason}`
@@ -99,7 +87,7 @@ export function planFor(input: PlanInput): PlanStep[] {
 }
 
 function untilReplaced(input: PlanInput, drainFirst: boolean, tainted: boolean): PlanStep[] {
-  const { config, claim } = input;
+  const { config } = input;
   const { timings } = config;
   const ask = step('ask', `a person, up to ${formatDuration(timings.approval)}; no answer is a no`);
   const taint = step('taint', `${isolationTaint.key}:${isolationTaint.effect}`);
@@ -113,10 +101,7 @@ function untilReplaced(input: PlanInput, drainFirst: boolean, tainted: boolean):
     ...(drainFirst ? [drain, recheck] : []),
     ...(tainted ? [] : [taint]),
     ...(drainFirst ? [] : [drain]),
-    main(
-      'replace',
-      `delete ${typeof claim === 'object' ? `NodeClaim ${claim.name}` : 'its NodeClaim'}`,
-    ),
+    main('replace', replacementOf(input)),
     step(
       'verify',
       `the new node has its required DaemonSets Ready within ${formatDuration(timings.verification)}`,
@@ -124,11 +109,20 @@ function untilReplaced(input: PlanInput, drainFirst: boolean, tainted: boolean):
   ];
 }
 
+function replacementOf({ config, kind, claim }: PlanInput): string {
+  if (methodFor(kind, config.replacement) === 'terminate-instance') {
+    return 'end the instance through its Auto Scaling group, if that would bring a new one';
+  }
+  return `delete ${typeof claim === 'object' ? `NodeClaim ${claim.name}` : 'its NodeClaim'}`;
+}
+
 /** Why nodegap stops at isolation and leaves the replacement to a person. */
 function handedOver({ config, kind, claim }: PlanInput): string | undefined {
-  if (replacementMethodOf(config, kind) === 'notify') {
+  const method = methodFor(kind, config.replacement);
+  if (method === 'notify') {
     return `nodes of kind ${kind} are replaced by a person; the node stays isolated`;
   }
+  if (method === 'terminate-instance') return undefined;
   return claim === 'none' ? 'the node has no NodeClaim; it stays isolated' : undefined;
 }
 

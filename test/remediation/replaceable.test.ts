@@ -6,8 +6,9 @@ import { claim, node } from './builders.ts';
 
 const config: ReplacementConfig = {
   karpenter: 'delete-nodeclaim',
-  autoMode: 'notify',
-  managedNodeGroup: 'notify',
+  autoMode: 'defer',
+  managedNodeGroup: 'terminate-instance',
+  autoScalingGroup: 'notify',
   other: 'notify',
 };
 const found: ClaimMatch = { kind: 'found', claim: claim() };
@@ -16,8 +17,8 @@ const pool = { 'karpenter.sh/nodepool': 'general' };
 describe('methodFor', () => {
   const table: [NodeKind, string][] = [
     ['karpenter', 'delete-nodeclaim'],
-    ['auto-mode', 'notify'],
-    ['managed-node-group', 'notify'],
+    ['auto-mode', 'defer'],
+    ['managed-node-group', 'terminate-instance'],
     ['self-managed', 'notify'],
     ['fargate', 'notify'],
     ['hybrid', 'notify'],
@@ -32,6 +33,8 @@ describe('methodFor', () => {
     expect(methodFor('auto-mode', { ...config, autoMode: 'delete-nodeclaim' })).toBe(
       'delete-nodeclaim',
     );
+    const groups = { ...config, autoScalingGroup: 'terminate-instance' } as const;
+    expect(methodFor('self-managed', groups)).toBe('terminate-instance');
   });
 });
 
@@ -46,7 +49,9 @@ describe('irreplaceable', () => {
 
   it('names the kind that a person replaces', () => {
     const managed = node({ labels: { 'eks.amazonaws.com/nodegroup': 'blue' } });
-    expect(irreplaceable(managed, { kind: 'none' }, config)).toEqual({
+    expect(irreplaceable(managed, { kind: 'none' }, config)).toBeNull();
+    const byHand = { ...config, managedNodeGroup: 'notify' } as const;
+    expect(irreplaceable(managed, { kind: 'none' }, byHand)).toEqual({
       code: 'replaced-by-person',
       message: 'nodes of kind managed-node-group are replaced by a person: the node stays isolated',
     });

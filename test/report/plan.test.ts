@@ -82,13 +82,23 @@ describe('planFor', () => {
   });
 
   it.each<[string, Partial<PlanInput>, RegExp]>([
-    ['a managed node group', { kind: 'managed-node-group', claim: 'none' }, /by a person/],
-    ['EKS Auto Mode', { kind: 'auto-mode' }, /kind auto-mode are replaced by a person/],
+    ['a machine in no known group', { kind: 'unknown', claim: 'none' }, /by a person/],
+    ['a self-managed node', { kind: 'self-managed' }, /kind self-managed are replaced by a person/],
     ['a node without a NodeClaim', { claim: 'none' }, /has no NodeClaim/],
   ])('stops at isolation for %s', (_what, input, why) => {
     const plan = steps({ cause: 'sandbox' }, input);
     expect(planArrow(plan)).toBe('isolate → hand to a person');
     expect(plan.at(-1)?.detail).toMatch(why);
+  });
+
+  it('ends the instance of a managed node group through its group', () => {
+    const plan = steps({ cause: 'sandbox' }, { kind: 'managed-node-group', claim: 'none' });
+    expect(planArrow(plan)).toBe('isolate → drain → replace');
+    expect(plan.find(({ name }) => name === 'replace')?.detail).toMatch(/Auto Scaling group/);
+  });
+
+  it('has no steps for EKS Auto Mode, which is left to its own repair', () => {
+    expect(steps({ cause: 'sandbox' }, { kind: 'auto-mode' })).toEqual([]);
   });
 
   it('names the NodeClaim, or says that it is not known', () => {
