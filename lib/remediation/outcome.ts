@@ -42,6 +42,9 @@ const deferrals = new Set([
   'hourly-cap',
   'counts-stale',
   'blame-unclear',
+  'zonal-shift',
+  'eks-cluster-updating',
+  'eks-node-group-updating',
 ]);
 
 const breakerCodes = new Set([
