@@ -1,6 +1,7 @@
 /** What persons, AWS and bad luck do to a simulated cluster, beside the faults of pods. */
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { markUnknown } from './controllers/node-lifecycle.ts';
+import { claimOf } from './karpenter/claims.ts';
 import type { Pool } from './karpenter/pools.ts';
 import type { Provisioner } from './karpenter/provisioning.ts';
 import type { Machine } from './machines.ts';
@@ -38,6 +39,31 @@ export class Operations {
   removeNode(name: string): void {
     this.#machine(name).state = 'terminated';
     this.#world.store.remove('nodes', this.#node(name));
+  }
+
+  /** Karpenter (consolidation, drift) or a person asks for the end of the node and its instance. */
+  deleteNodeClaimOf(name: string): void {
+    const claim = claimOf(this.#world, this.#node(name));
+    if (claim !== undefined) this.#world.store.requestDeletion('nodeclaims', claim);
+  }
+
+  /** The Node object is deleted, and the kubelet of the same instance registers under its name. */
+  registerAgain(name: string): void {
+    const { store } = this.#world;
+    const old = this.#node(name);
+    store.remove('nodes', old);
+    const { labels, ownerReferences, finalizers } = old.metadata;
+    const { unschedulable: _cordon, taints: _taints, ...spec } = old.spec;
+    store.create('nodes', {
+      metadata: {
+        name,
+        ...(labels === undefined ? {} : { labels }),
+        ...(ownerReferences === undefined ? {} : { ownerReferences }),
+        ...(finalizers === undefined ? {} : { finalizers }),
+      },
+      spec,
+      status: structuredClone(old.status),
+    });
   }
 
   /** Sets a condition, as the kubelet or the node monitoring agent does. */

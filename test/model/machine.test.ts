@@ -51,7 +51,12 @@ function player(answers: Answer[], calls: unknown[]) {
     turn += 1;
     if (turn > 300) throw new NodegapError('Enough', 'the script is over');
     if ('error' in answer) throw new NodegapError(answer.error, 'as the script says');
-    return { ...answer, waitSeconds: 1, approvalSeconds: turn % 2 === 0 ? 5 : 60, decision: answer.next };
+    return {
+      ...answer,
+      waitSeconds: 1,
+      approvalSeconds: turn % 2 === 0 ? 5 : 60,
+      decision: answer.next,
+    };
   };
 }
 
@@ -82,7 +87,9 @@ async function byRunner(answers: Answer[]): Promise<History> {
     },
   });
   await workflow.start('prod', 'x', input);
-  await answering(clock, tokens, (token) => workflow.answer(token, { decision: 'approve', by: 'a' }));
+  await answering(clock, tokens, (token) =>
+    workflow.answer(token, { decision: 'approve', by: 'a' }),
+  );
   const arn = 'arn:aws:states:local:000000000000:execution:nodegap-prod:x';
   history.output = await workflow.result(arn).catch(() => undefined);
   return history;
@@ -110,7 +117,9 @@ async function byModel(answers: Answer[]): Promise<History> {
     },
   });
   await machine.start('prod', 'x', input);
-  await answering(clock, tokens, (token) => machine.answer(token, { decision: 'approve', by: 'a' }));
+  await answering(clock, tokens, (token) =>
+    machine.answer(token, { decision: 'approve', by: 'a' }),
+  );
   return history;
 }
 

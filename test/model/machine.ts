@@ -230,7 +230,13 @@ export class Machine implements Workflow {
       } catch (error) {
         if (execution.run !== run) return undefined;
         const { name: code, message } = error as Error;
-        this.#options.onEvent?.({ kind: 'failed', execution, state: name, error: code, cause: message });
+        this.#options.onEvent?.({
+          kind: 'failed',
+          execution,
+          state: name,
+          error: code,
+          cause: message,
+        });
         if (execution.run !== run) return undefined;
         const index = retriers.findIndex(({ ErrorEquals }) => matches(ErrorEquals, code));
         const retrier = retriers[index];
@@ -269,7 +275,10 @@ export class Machine implements Workflow {
     timeout.catch(() => undefined);
     try {
       const event = parameters(Payload, data, execution.arn, token);
-      await Promise.race([this.#options.invoke(functionOf(FunctionName), event, execution), timeout]);
+      await Promise.race([
+        this.#options.invoke(functionOf(FunctionName), event, execution),
+        timeout,
+      ]);
       return plain(await Promise.race([answered, timeout]));
     } finally {
       over.abort();
@@ -280,9 +289,11 @@ export class Machine implements Workflow {
 
 function check(name: string, state: AslState): void {
   const fields = known[state.Type];
-  if (fields === undefined) throw new Error(`state ${name} has a type that the model does not know`);
+  if (fields === undefined)
+    throw new Error(`state ${name} has a type that the model does not know`);
   const others = Object.keys(state).filter((key) => key !== 'Type' && !fields.includes(key));
-  if (others.length > 0) throw new Error(`state ${name} has fields unknown to the model: ${others}`);
+  if (others.length > 0)
+    throw new Error(`state ${name} has fields unknown to the model: ${others}`);
   for (const choice of (state as MachineState).Choices ?? []) {
     if (Object.keys(choice).sort().join() !== 'Next,StringEquals,Variable') {
       throw new Error(`state ${name} has a choice that the model does not know`);
@@ -341,5 +352,10 @@ function plain(value: unknown): unknown {
 
 /** `…:function:nodegap-public-confirm-gap` is called confirm-gap in the shipped machine. */
 function functionOf(arn: string | undefined): string {
-  return (arn ?? '').split(':').at(-1)?.replace(/^nodegap-/, '') ?? '';
+  return (
+    (arn ?? '')
+      .split(':')
+      .at(-1)
+      ?.replace(/^nodegap-/, '') ?? ''
+  );
 }

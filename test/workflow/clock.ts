@@ -88,6 +88,11 @@ export class DiscreteClock implements SleepingClock {
     this.#now = end;
   }
 
+  /** Jumps ahead, as for who was suspended: everything that fell into it is late. */
+  jump(ms: number): void {
+    this.#now += ms;
+  }
+
   async #idle(): Promise<void> {
     for (let quiet = 0; quiet < 5; ) {
       await nextTurn();

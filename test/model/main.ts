@@ -1,0 +1,49 @@
+/**
+ * Runs schedules outside of vitest: `node test/model/main.ts --seed N [--path P] [--runs N]`. With
+ * a path only that one is carried out, and its history is printed. Says what was reached, too.
+ */
+import { parseArgs } from 'node:util';
+import fc from 'fast-check';
+import { runSchedule } from './run.ts';
+import { schedule } from './schedule.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    path: { type: 'string' },
+    runs: { type: 'string', default: '50' },
+    reached: { type: 'boolean', default: false },
+  },
+});
+
+const reached = new Map<string, number>();
+let slowest = 0;
+const began = performance.now();
+const result = await fc.check(
+  fc.asyncProperty(schedule, async (one) => {
+    const start = performance.now();
+    const model = await runSchedule(one);
+    slowest = Math.max(slowest, performance.now() - start);
+    for (const [name] of model.counts) reached.set(name, (reached.get(name) ?? 0) + 1);
+    if (values.path !== undefined) console.log(model.log.join('\n'));
+  }),
+  {
+    seed: Number(values.seed),
+    numRuns: values.path === undefined ? Number(values.runs) : 1,
+    ...(values.path === undefined ? {} : { path: values.path, endOnFailure: true }),
+  },
+);
+const seconds = (performance.now() - began) / 1000;
+if (values.reached) {
+  for (const [name, runs] of [...reached].sort()) console.log(`${runs} schedules: ${name}`);
+}
+if (result.failed) {
+  console.log(JSON.stringify(result.counterexample));
+  const { errorInstance } = result;
+  console.log(errorInstance instanceof Error ? errorInstance.message : String(errorInstance));
+  console.log(`npm run test:model -- --seed ${result.seed} --path ${result.counterexamplePath}`);
+  process.exitCode = 1;
+}
+console.log(
+  `${result.numRuns} schedules in ${seconds.toFixed(1)} s, the slowest ${slowest.toFixed(0)} ms`,
+);
