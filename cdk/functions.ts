@@ -20,6 +20,8 @@ export interface FunctionAccess {
   emits?: true;
   /** Asks Step Functions whether an execution still runs. */
   readsExecutions?: true;
+  /** Asks EKS and ARC what AWS is doing to its clusters and their zones. */
+  readsAwsWork?: true;
   /** Tells a waiting task that its question to a person has become pointless. */
   closesQuestions?: true;
 }
@@ -39,16 +41,17 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     notifies: true,
     emits: true,
     readsExecutions: true,
+    readsAwsWork: true,
     closesQuestions: true,
   },
-  'confirm-gap': { cluster: 'reader', table: 'write' },
-  'acquire-slot': { cluster: 'reader', table: 'write' },
-  'check-recovery': { cluster: 'reader', table: 'read' },
-  'isolate-node': { cluster: 'actuator', table: 'read' },
-  'restart-daemon-pod': { cluster: 'actuator', table: 'read' },
-  'taint-node': { cluster: 'actuator', table: 'read' },
-  'drain-node': { cluster: 'actuator', table: 'write' },
-  'replace-node': { cluster: 'actuator', table: 'write' },
+  'confirm-gap': { cluster: 'reader', table: 'write', readsAwsWork: true },
+  'acquire-slot': { cluster: 'reader', table: 'write', readsAwsWork: true },
+  'check-recovery': { cluster: 'reader', table: 'read', readsAwsWork: true },
+  'isolate-node': { cluster: 'actuator', table: 'read', readsAwsWork: true },
+  'restart-daemon-pod': { cluster: 'actuator', table: 'read', readsAwsWork: true },
+  'taint-node': { cluster: 'actuator', table: 'read', readsAwsWork: true },
+  'drain-node': { cluster: 'actuator', table: 'write', readsAwsWork: true },
+  'replace-node': { cluster: 'actuator', table: 'write', readsAwsWork: true },
   'verify-replacement': { cluster: 'reader', table: 'write' },
   'release-node': { cluster: 'actuator', table: 'read' },
   report: { cluster: 'actuator', table: 'write', notifies: true },

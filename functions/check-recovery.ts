@@ -6,7 +6,7 @@ import { decideRecovery } from '../lib/remediation/recovery.ts';
 import { irreplaceable } from '../lib/remediation/replaceable.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import type { RecoveryResult } from '../lib/remediation/workflow-state.ts';
-import { awsPorts, lambdaHandler, readers } from './shared/aws-ports.ts';
+import { awsPorts, awsWork, lambdaHandler, readers } from './shared/aws-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -51,4 +51,4 @@ function restartable({ facts, node }: Situation, judgement: Judgement): boolean 
   return daemonSet !== undefined && shouldRun(node, daemonSet).run;
 }
 
-export const handler = lambdaHandler(() => awsPorts({ readers }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ readers, awsWork }), makeHandler);

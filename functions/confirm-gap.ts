@@ -7,7 +7,7 @@ import {
 } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { isIsolationTaint } from '../lib/safety/ownership.ts';
-import { awsPorts, lambdaHandler, readers } from './shared/aws-ports.ts';
+import { awsPorts, awsWork, lambdaHandler, readers } from './shared/aws-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -105,4 +105,4 @@ function healthyForHoldUp({ records, remembered }: Situation, { nodeUid }: Workf
   );
 }
 
-export const handler = lambdaHandler(() => awsPorts({ readers }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ readers, awsWork }), makeHandler);

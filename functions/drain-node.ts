@@ -10,7 +10,7 @@ import { guard } from '../lib/remediation/guard.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
-import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
+import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -93,4 +93,4 @@ function refusalOf(
   }
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);

@@ -5,7 +5,7 @@ import { chooseTaint, isolateNode } from '../lib/remediation/isolation.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import { type IsolationResult, scopeFields } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
-import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
+import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
@@ -85,4 +85,4 @@ function reasonOf(guarded: Exclude<Guarded, { kind: 'refused' }>): string {
     : guarded.message;
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);

@@ -9,7 +9,7 @@ import { type ReplacementResult, scopeFields } from '../lib/remediation/workflow
 import type { Scope } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { clients } from './shared/aws-clients.ts';
-import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
+import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -109,4 +109,4 @@ export function makeHandler(ports: ActingPorts) {
   );
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);

@@ -3,7 +3,7 @@ import { guard } from '../lib/remediation/guard.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { RestartResult } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
-import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
+import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -42,4 +42,4 @@ export function makeHandler(ports: ActingPorts) {
   );
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);

@@ -11,6 +11,7 @@ import { finishCommitted } from '../lib/remediation/finish-committed.ts';
 import { keepEpisodes } from '../lib/remediation/keep-episodes.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
+import { holdBack } from '../lib/remediation/outside.ts';
 import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
 import { settleQuestions } from '../lib/remediation/settle-questions.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
@@ -24,6 +25,7 @@ import { type Slot, Slots } from '../lib/safety/slots.ts';
 import * as z from '../lib/zod.ts';
 import {
   awsPorts,
+  awsWork,
   lambdaHandler,
   notifier,
   publisher,
@@ -68,12 +70,14 @@ export function makeHandler(ports: ScanPorts) {
     const slots = await new Slots(ports.table, ports.clock, reading.config.breaker, ports).list(
       cluster,
     );
-    const verdicts = actionableGaps(reading.detection, reading.facts, reading.config, reading.now, {
+    const judged = actionableGaps(reading.detection, reading.facts, reading.config, reading.now, {
       installation: ports.installation,
       breakerStates: breakers,
       inWork: slots,
       leavingReason: (node) => leavingReason(reading.leaving, node),
     });
+    const { config, facts } = reading;
+    const { verdicts } = await holdBack(ports, { cluster, config, nodes: facts.nodes }, judged);
     const plan = planScan({
       cluster,
       verdicts,
@@ -264,6 +268,6 @@ function notActedOn(verdicts: GapVerdict[]): Map<string, number> {
 }
 
 export const handler = lambdaHandler(
-  () => awsPorts({ readers, workflow, notifier, publisher }),
+  () => awsPorts({ readers, awsWork, workflow, notifier, publisher }),
   makeHandler,
 );

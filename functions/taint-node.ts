@@ -5,7 +5,7 @@ import { turnBack } from '../lib/remediation/turn-back.ts';
 import { scopeFields, type TaintResult } from '../lib/remediation/workflow-state.ts';
 import type { Scope } from '../lib/safety/scope.ts';
 import { clients } from './shared/aws-clients.ts';
-import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
+import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { ActingPorts } from './shared/ports.ts';
@@ -55,4 +55,4 @@ export function makeHandler(ports: ActingPorts) {
   });
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);

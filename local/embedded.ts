@@ -21,6 +21,7 @@ import { type ScanResult, makeHandler as scanCluster } from '../functions/scan-c
 import type { Log, Ports } from '../functions/shared/ports.ts';
 import { makeHandler as taintNode } from '../functions/taint-node.ts';
 import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
+import type { AwsWork } from '../lib/aws-work.ts';
 import type { LoadedConfig } from '../lib/config/model.ts';
 import type {
   BusEvent,
@@ -48,6 +49,8 @@ export interface EmbeddedOptions {
   onNotice?: (notice: Notice) => void;
   onWorkflow?: (event: WorkflowEvent) => void;
   metrics?: Metrics;
+  /** What AWS does to the cluster; nothing is asked without it. */
+  awsWork?: AwsWork;
   /** Stands between the machine and a handler: tests make tasks run twice or fail with it. */
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
 }

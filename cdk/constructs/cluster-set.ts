@@ -79,6 +79,7 @@ export class ClusterSet extends Construct {
     if (access.notifies) shared.notices.grantPublish(made.role);
     if (access.emits) events.grantPut(made.role);
     if (access.readsExecutions) this.#letReadExecutions(made.role, shared.prefix);
+    if (access.readsAwsWork) letReadAwsWork(made.role, network);
     if (access.closesQuestions) {
       const machine = stateMachineArn(this, stateMachineName(shared.prefix, network.name));
       made.role.addToPolicy(
@@ -159,6 +160,28 @@ export class ClusterSet extends Construct {
       });
     }
   }
+}
+
+/** The status of node groups, and the zonal shifts of the region: these know no resource. */
+function letReadAwsWork(role: Role, { clusters }: ClusterNetwork): void {
+  const groups = clusters.map(({ name }) =>
+    Stack.of(role).formatArn({
+      service: 'eks',
+      resource: 'nodegroup',
+      resourceName: `${name}/*/*`,
+    }),
+  );
+  role.addToPolicy(new PolicyStatement({ actions: ['eks:DescribeNodegroup'], resources: groups }));
+  role.addToPolicy(
+    new PolicyStatement({
+      actions: ['arc-zonal-shift:ListAutoshifts', 'arc-zonal-shift:ListZonalShifts'],
+      resources: ['*'],
+    }),
+  );
+  for (const group of groups) {
+    acknowledgeWildcard(role, group, 'The node groups of one cluster: they come and go.');
+  }
+  acknowledgeWildcard(role, '*', 'Lists of zonal shifts have no resource-level permission.');
 }
 
 function placementIn(scope: Construct, network: NetworkConfig | undefined): Placement | undefined {

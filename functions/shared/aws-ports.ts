@@ -7,15 +7,19 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MetricUnit, Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EKSClient } from '@aws-sdk/client-eks';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { SNSClient } from '@aws-sdk/client-sns';
+import { createAwsWork } from '../../lib/aws/aws-work.ts';
 import { DynamoDbTable } from '../../lib/aws/dynamodb-table.ts';
 import { connectEks, createEksAccess } from '../../lib/aws/eks-connect.ts';
 import { BusPublisher } from '../../lib/aws/event-publisher.ts';
 import { SnsNotifier } from '../../lib/aws/notifier.ts';
 import { StepFunctionsWorkflow } from '../../lib/aws/step-functions.ts';
+import { createZonalShifts } from '../../lib/aws/zonal-shifts.ts';
+import type { AwsWork, ZonalShift } from '../../lib/aws-work.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { ClusterConfig } from '../../lib/config/model.ts';
 import { ConfigStore } from '../../lib/config/store.ts';
@@ -95,6 +99,33 @@ function embeddedMetrics(): Metrics {
 export function readers({ environment, clusterOf }: CorePorts): Ports['readers'] {
   const access = createEksAccess(environment.AWS_REGION);
   return { connect: async (name) => connectEks(await clusterOf(name), access) };
+}
+
+/** Every region has its own clients, each made when a cluster of it is first asked about. */
+export function awsWork({ clusterOf, clock }: CorePorts): AwsWork {
+  const clients = new Map<string, EKSClient>();
+  const shifts = new Map<string, () => Promise<ZonalShift[]>>();
+  const eksIn = (region: string): EKSClient => {
+    const client = clients.get(region) ?? new EKSClient({ region });
+    clients.set(region, client);
+    return client;
+  };
+  return createAwsWork({
+    clusterOf,
+    eksIn,
+    zonalShiftsIn(region) {
+      const known =
+        shifts.get(region) ??
+        createZonalShifts({
+          region,
+          clock,
+          credentials: () => eksIn(region).config.credentials(),
+          endpoint: process.env.AWS_ENDPOINT_URL_ARC_ZONAL_SHIFT ?? process.env.AWS_ENDPOINT_URL,
+        });
+      shifts.set(region, known);
+      return known;
+    },
+  });
 }
 
 export function workflow({ environment, clusterOf }: CorePorts): Ports['workflow'] {

@@ -1,3 +1,4 @@
+import type { AwsWork } from '../../lib/aws-work.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
 import type {
@@ -30,6 +31,8 @@ export interface Ports {
   readers: Clusters<ClusterReader>;
   /** For handlers that change them. */
   clients: Clusters<ClusterReader & ClusterWriter>;
+  /** What AWS is doing to clusters and zones; absent where nothing can ask AWS. */
+  awsWork?: AwsWork;
   workflow: Workflow;
   notifier: Notifier;
   publisher: EventPublisher;
@@ -45,7 +48,7 @@ export interface Ports {
 /** What reading a situation takes, in every handler that judges. */
 export type JudgingPorts = Pick<
   Ports,
-  'clock' | 'installation' | 'config' | 'table' | 'log' | 'random' | 'sleep'
+  'clock' | 'installation' | 'config' | 'table' | 'log' | 'random' | 'sleep' | 'awsWork'
 > & { readers: Clusters<ClusterReader> };
 
 /** The same for handlers that change the cluster which they judge. */

@@ -38,13 +38,14 @@ import { vetoOf } from '../safety/vetoes.ts';
 import { scopeCountsOf } from './actionable.ts';
 import { type Fault, FaultStore } from './fault-store.ts';
 import { type Judgement, judge, type Objection } from './judge.ts';
+import { type OutsidePorts, withOutside } from './outside.ts';
 import { needsFullRead, type ReadMemory, readsInFull, refuseOlder } from './read-extent.ts';
 import { withRefutedBlame } from './refuted-blame.ts';
 import { deferral } from './replaceable.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
-export interface SituationPorts {
+export interface SituationPorts extends OutsidePorts {
   clock: Clock;
   installation: string;
   config(): Promise<LoadedConfig>;
@@ -173,7 +174,7 @@ export async function readSituation(
 
 /** Judges one node of a reading, which must be of the same invocation. */
 export async function situationOf(
-  ports: Pick<SituationPorts, 'installation' | 'table'>,
+  ports: Pick<SituationPorts, 'installation' | 'table' | 'awsWork'>,
   reading: ClusterReading,
   state: WorkflowState,
 ): Promise<Situation> {
@@ -186,7 +187,7 @@ export async function situationOf(
   const tainted = mark.kind === 'ours' && mark.mark.tainted;
   const remembered = await rememberedOf(ports.table, state, mark.kind === 'ours');
   const scopes = countsFor(reading.counts, place);
-  const judgement = judge({
+  const judged = judge({
     nodeName: state.node,
     nodeUid: state.nodeUid,
     node,
@@ -202,6 +203,7 @@ export async function situationOf(
     ...(remembered === undefined ? {} : { remembered }),
     tainted,
   });
+  const judgement = await withOutside(ports, { cluster: state.cluster, config }, node, judged);
   return {
     ...reading,
     node,

@@ -49,7 +49,7 @@ describe('a role', () => {
       .filter(({ statement }) => resourceTexts(statement).includes('*'))
       .flatMap(({ statement }) => actionsOf(statement));
     const services = new Set(open.map((action) => action.split(':')[0]));
-    expect([...services].sort()).toEqual(['ec2', 'logs', 'xray']);
+    expect([...services].sort()).toEqual(['arc-zonal-shift', 'ec2', 'logs', 'xray']);
     expect(open.filter((action) => action.startsWith('ec2:'))).not.toContain(
       'ec2:TerminateInstances',
     );
@@ -63,7 +63,9 @@ describe('a role', () => {
     const [denied] = statements.filter(
       (each) => each.Effect === 'Deny' && actionsOf(each).includes('ec2:CreateNetworkInterface'),
     );
-    expect(denied?.Action).toEqual(allowed?.Action);
+    // CDK puts all that is allowed on all resources into one statement.
+    const ec2 = allowed && actionsOf(allowed).filter((action) => action.startsWith('ec2:'));
+    expect(denied?.Action).toEqual(ec2);
     expect(denied?.Condition).toEqual({
       ArnEquals: {
         'lambda:SourceFunctionArn':
@@ -133,6 +135,29 @@ describe('the right to', () => {
     );
   });
 
+  it('ask what AWS is doing belongs to the scan and to whoever judges before it acts', () => {
+    const judging = both(
+      'acquire-slot',
+      'check-recovery',
+      'confirm-gap',
+      'drain-node',
+      'isolate-node',
+      'replace-node',
+      'restart-daemon-pod',
+      'scan-cluster',
+      'taint-node',
+    );
+    for (const action of ['arc-zonal-shift:ListZonalShifts', 'arc-zonal-shift:ListAutoshifts']) {
+      expect(functionsThatMay(template, action)).toEqual(judging);
+    }
+    const statement = statementsOf(template, roleOf(template, 'nodegap-inner-acquire-slot')).find(
+      (each) => actionsOf(each).includes('eks:DescribeNodegroup'),
+    );
+    expect(statement && resourceTexts(statement)).toEqual([
+      'arn:aws:eks:eu-west-1:111111111111:nodegroup/green/*/*',
+    ]);
+  });
+
   it('describe a cluster is for the clusters of the set and no other', () => {
     for (const [name, { cluster }] of Object.entries(setFunctions)) {
       for (const [network, clusters] of [
@@ -191,6 +216,8 @@ describe('the table of rights', () => {
     ['notifies', /ports\.notifier\b/],
     ['emits', /ports\.publisher\b/],
     ['readsExecutions', /ports\.workflow\.status\b/],
+    // Every handler that judges a node, and the scan.
+    ['readsAwsWork', /awsPorts\(\{[^}]*\bawsWork\b/],
     ['closesQuestions', /\bsettleQuestions\(/],
   ];
 
