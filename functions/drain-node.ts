@@ -1,17 +1,14 @@
-import {
-  type DrainProgress,
-  drainPass,
-  type GuardRefusal,
-  readDrainPlan,
-} from '../lib/remediation/drain.ts';
-import { decideDrain } from '../lib/remediation/drain-decision.ts';
+import { drainPass, readDrainPlan } from '../lib/remediation/drain.ts';
+import { decideDrain, isDrainOver } from '../lib/remediation/drain-decision.ts';
+import type { DrainProgress, DrainStep, GuardRefusal } from '../lib/remediation/drain-model.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
-import { tellNode } from './shared/node-event.ts';
+import { tellDrain } from './shared/drain-news.ts';
+import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -31,6 +28,7 @@ export function makeHandler(ports: ActingPorts) {
       config: config.drain,
       clock: ports.clock,
       approved: state.answer?.decision === 'retry',
+      isOver: isDrainOver(state, config.timings, started),
     };
 
     // The first batch goes on the facts just read; every further one on new facts.
@@ -41,6 +39,7 @@ export function makeHandler(ports: ActingPorts) {
       return refusalOf(situation, state, execution);
     };
 
+    const steps: DrainStep[] = [];
     const pass = async (): Promise<DrainProgress> => {
       const refusal = refusalOf(first, state, execution);
       if (refusal !== undefined) return { kind: 'refused', evicted: 0, refusal };
@@ -54,19 +53,28 @@ export function makeHandler(ports: ActingPorts) {
         stillAllowed,
         stopAt: started + longestPassMs,
         previous: memory.blockers,
+        // After a drain for room comes another one, and then the machine's end.
+        awaitVolumes: state.taint !== undefined && config.timings.volumes > 0,
+        tell: (step) => void steps.push(step),
       });
     };
-    const progress = await pass();
-    await store.save(state.cluster, state.nodeUid, {
-      blockers: progress.kind === 'draining' ? progress.blockers : [],
-      owners: [],
-    });
-    const result = decideDrain(progress, state, config, ports.clock.now());
-    if (result.code === 'drain-blocked' || result.next === 'drained') {
-      const type = result.next === 'drained' ? 'Normal' : 'Warning';
-      await tellNode(ports, state, execution, { code: result.code, message: result.message, type });
+    let blockers = memory.blockers;
+    let result: DrainResult | undefined;
+    try {
+      const progress = await pass();
+      blockers = progress.kind === 'draining' ? progress.blockers : [];
+      await store.save(state.cluster, state.nodeUid, { blockers, owners: [] });
+      result = decideDrain(progress, state, config, ports.clock.now());
+      return result;
+    } finally {
+      // Also after a failure: what was done to pods is told in any case.
+      await tellDrain(ports, state, execution, {
+        steps,
+        result,
+        blockers,
+        before: memory.blockers,
+      });
     }
-    return result;
   });
 }
 
@@ -93,4 +101,4 @@ function refusalOf(
   }
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ clients, awsWork, ...observers }), makeHandler);

@@ -35,6 +35,8 @@ export type EvictionOutcome =
   | { kind: 'blocked-by-budget'; message: string }
   /** 500 because several budgets select the pod: permanent until a person mends them. */
   | { kind: 'several-budgets'; message: string }
+  /** An admission webhook or policy says no, to this pod alone: until somebody changes it. */
+  | { kind: 'denied'; message: string }
   /** Someone else is at it, or the answer leaves open what happened: look again. */
   | { kind: 'retry'; message: string };
 
@@ -129,6 +131,14 @@ export interface ClusterWriter {
   patchNode(name: string, patch: JsonPatchOperation[]): Promise<Node>;
   /** Evicts through the eviction API, with the uid as precondition. */
   evictPod(pod: PodRef): Promise<EvictionOutcome>;
+  /**
+   * Asks for the deletion of exactly this pod as it was read, past every budget. A grace of 0 is
+   * refused: it removes the pod without its kubelet.
+   */
+  deletePod(
+    pod: PodRef & { resourceVersion: string },
+    graceSeconds: number,
+  ): Promise<'accepted' | 'gone' | 'changed'>;
   /** Asks for the deletion of exactly this NodeClaim. False when it is gone already. */
   deleteNodeClaim(name: string, uid: string): Promise<boolean>;
   createNodeEvent(event: NodeEvent): Promise<void>;

@@ -29,6 +29,7 @@ const evictions = {
   gone: true,
   'blocked-by-budget': true,
   'several-budgets': true,
+  denied: true,
   retry: true,
 } satisfies Record<EvictionOutcome['kind'], true>;
 const awaited = {

@@ -39,6 +39,8 @@ export function readEvictionError(error: unknown): EvictionReading {
   if (!(error instanceof AnsweredError)) return { kind: 'failed' };
   const { answer, status } = error;
   if (isAbsent(error) || isUidMismatch(error)) return settled({ kind: 'gone' });
+  // Before the codes are looked at: a webhook answers with whichever it likes, 429 and 500 too.
+  if (isDenial(answer.message)) return settled({ kind: 'denied', message: answer.message });
   switch (error.kind) {
     case 'disruption-budget':
       return settled({ kind: 'blocked-by-budget', message: budgetMessage(error) });
@@ -64,6 +66,18 @@ export function readEvictionError(error: unknown): EvictionReading {
     default:
       return { kind: 'failed' };
   }
+}
+
+/**
+ * True for a "no" of admission, in the words of kube-apiserver: a webhook or a
+ * ValidatingAdmissionPolicy refuses this object, or its webhook cannot be called.
+ */
+function isDenial(message: string): boolean {
+  return (
+    /^admission webhook "[^"]*" denied the request/.test(message) ||
+    /ValidatingAdmissionPolicy '[^']*' .*denied request/.test(message) ||
+    /failed calling webhook "/.test(message)
+  );
 }
 
 /** The refusal with the cause's message, which names the budget and its numbers. */

@@ -92,6 +92,25 @@ export function createWriter(transport: Transport, clock: Clock): ClusterWriter 
     return { kind: 'retry', message };
   }
 
+  async function deletePod(
+    { namespace, name, uid, resourceVersion }: PodRef & { resourceVersion: string },
+    graceSeconds: number,
+  ): Promise<'accepted' | 'gone' | 'changed'> {
+    if (!(graceSeconds >= 1)) throw new RangeError(`a grace of ${graceSeconds} s deletes at once`);
+    try {
+      await core.deleteNamespacedPod({
+        namespace,
+        name,
+        body: { gracePeriodSeconds: graceSeconds, preconditions: { uid, resourceVersion } },
+      });
+      return 'accepted';
+    } catch (error) {
+      if (isAbsent(error) || isUidMismatch(error)) return 'gone';
+      if (isKubernetesError(error, 'conflict')) return 'changed';
+      throw error;
+    }
+  }
+
   async function deleteNodeClaim(name: string, uid: string): Promise<boolean> {
     try {
       await customObjects.deleteClusterCustomObject({
@@ -140,7 +159,7 @@ export function createWriter(transport: Transport, clock: Clock): ClusterWriter 
     }
   }
 
-  return { patchNode, evictPod, deleteNodeClaim, createNodeEvent };
+  return { patchNode, evictPod, deletePod, deleteNodeClaim, createNodeEvent };
 }
 
 /**

@@ -19,7 +19,8 @@ export interface BudgetState {
 }
 
 export type BudgetForecast =
-  | { kind: 'allowed' }
+  /** `counts` when the budget is charged for it. */
+  | { kind: 'allowed'; counts: boolean }
   /** No disruption is allowed now; may free itself. */
   | { kind: 'exhausted'; message: string }
   /** The server refuses any pod with more than one budget, whatever they allow. */
@@ -54,7 +55,7 @@ export function forecastEviction(pod: Pod, covering: PodDisruptionBudget[]): Bud
     phase === 'Failed' ||
     pod.metadata.deletionTimestamp !== undefined;
   const [budget, ...more] = covering;
-  if (ignoresBudgets || budget === undefined) return { kind: 'allowed' };
+  if (ignoresBudgets || budget === undefined) return { kind: 'allowed', counts: false };
   if (more.length > 0) {
     const names = covering.map(keyOf).sort().join(' and ');
     return {
@@ -67,7 +68,7 @@ export function forecastEviction(pod: Pod, covering: PodDisruptionBudget[]): Bud
     const isFree =
       budget.spec.unhealthyPodEvictionPolicy === 'AlwaysAllow' ||
       (currentHealthy >= desiredHealthy && desiredHealthy > 0);
-    if (isFree) return { kind: 'allowed' };
+    if (isFree) return { kind: 'allowed', counts: false };
   }
   const { generation = 0 } = budget.metadata;
   if ((budget.status.observedGeneration ?? 0) < generation) {
@@ -77,7 +78,7 @@ export function forecastEviction(pod: Pod, covering: PodDisruptionBudget[]): Bud
     };
   }
   const allowed = allowedBy(budget);
-  if (allowed > 0) return { kind: 'allowed' };
+  if (allowed > 0) return { kind: 'allowed', counts: true };
   const { currentHealthy = 0, desiredHealthy = 0 } = budget.status;
   return {
     kind: 'exhausted',

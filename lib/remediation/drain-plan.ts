@@ -9,33 +9,51 @@
  * was created in between looks like an orphan.
  */
 import { isoTime, parseTime } from '../clock.ts';
-import type { DrainConfig } from '../config/model.ts';
+import type { DrainConfig, ForceReason } from '../config/model.ts';
 import { isTolerated } from '../gap/tolerations.ts';
-import type {
-  DaemonSet,
-  Node,
-  OwnerReference,
-  Pod,
-  PodDisruptionBudget,
+import {
+  conditionOf,
+  type DaemonSet,
+  type Node,
+  type Pod,
+  type PodDisruptionBudget,
 } from '../kubernetes/objects.ts';
 import type { PodRef } from '../ports.ts';
 import { anyMark, isIsolationTaint, isolationTaint } from '../safety/ownership.ts';
 import { type BudgetState, budgetStates, budgetsOf, forecastEviction } from './budgets.ts';
-import { type Protection, protectionOf } from './protection.ts';
+import { type Stage, stageOf } from './drain-order.ts';
+import {
+  type ApprovalReason,
+  approvalReasons,
+  controllerOf,
+  isDaemonPod,
+  isOrphan,
+  lossesOf,
+  refOf,
+} from './drain-pod.ts';
 
 /** A pod to evict. `warnings` say what is lost by it. */
-export interface PodPlan {
-  pod: PodRef;
+export interface PodPlan extends Placed {
   warnings: string[];
   budgets: BudgetState[];
+  /** The server takes one from its budget for it; it ignores the budget of an unready pod. */
+  counts: boolean;
 }
 
-export interface WaitingPod {
+/** A pod that is to leave, with its place in the order (drain-order.ts). */
+interface Placed {
   pod: PodRef;
+  stage: Stage;
+  priority: number;
+}
+
+export interface WaitingPod extends Placed {
   /** Epoch ms at which its grace ends: Kubernetes puts that into the deletion timestamp. */
   deadline: number;
   /** A minute past its deadline it will hardly leave by itself (dead kubelet, finalizer). */
   stuck: boolean;
+  /** Why it does not leave, where that can be seen: its kubelet is silent, or finalizers hold it. */
+  held?: string;
 }
 
 export interface SkippedPod {
@@ -43,13 +61,11 @@ export interface SkippedPod {
   reason: 'daemonset' | 'mirror' | 'finished' | 'comes-back';
 }
 
-export interface ApprovalNeed {
-  pod: PodRef;
-  reasons: { code: Protection['code'] | 'bare-pod' | 'empty-dir'; message: string }[];
+export interface ApprovalNeed extends Placed {
+  reasons: ApprovalReason[];
 }
 
-export interface BudgetBlock {
-  pod: PodRef;
+export interface BudgetBlock extends Placed {
   /** `namespace/name`; of several, all of them joined by ` and `. */
   budget: string;
   budgets: BudgetState[];
@@ -62,6 +78,8 @@ export interface BudgetBlock {
 export interface DrainPlan {
   node: string;
   nodeUid: string;
+  /** The kubelet of the node ends pods: without it none leaves by itself. */
+  isReady: boolean;
   evict: PodPlan[];
   /** To be evicted too: no DaemonSet brings them back any more. */
   orphanDaemonPods: PodPlan[];
@@ -84,6 +102,8 @@ export interface DrainInput {
   now: number;
   /** A person agreed to what needs approval. Budgets hold nevertheless. */
   approved?: boolean;
+  /** Reasons for asking that the configuration waives (drain.force, past the deadline). */
+  waived?: readonly ForceReason[];
 }
 
 const stuckAfterMs = 60_000;
@@ -94,6 +114,7 @@ export function planDrain(input: DrainInput): DrainPlan {
   const plan: DrainPlan = {
     node: input.node.metadata.name,
     nodeUid: input.node.metadata.uid,
+    isReady: conditionOf(input.node.status.conditions, 'Ready')?.status === 'True',
     evict: [],
     orphanDaemonPods: [],
     waitOnly: [],
@@ -116,21 +137,26 @@ export function planDrain(input: DrainInput): DrainPlan {
 /** Puts the pod into its list. True when the drain is to take it away from the node. */
 function placePod(pod: Pod, input: DrainInput, plan: DrainPlan): boolean {
   const ref = refOf(pod);
-  const isOrphan = isDaemonPod(pod) && !hasDaemonSet(pod, input.daemonSets);
-  const skipped = skipReason(pod, input, isOrphan);
+  const orphaned = isOrphan(pod, input.daemonSets);
+  const skipped = skipReason(pod, input, orphaned);
   if (skipped !== undefined) {
     plan.skip.push({ pod: ref, reason: skipped });
     return false;
   }
+  const placed: Placed = {
+    pod: ref,
+    stage: stageOf(pod, orphaned),
+    priority: pod.spec.priority ?? 0,
+  };
   const deadline = parseTime(pod.metadata.deletionTimestamp);
   if (deadline !== undefined) {
     const stuck = input.now - deadline > stuckAfterMs;
-    plan.waitOnly.push({ pod: ref, deadline, stuck });
+    plan.waitOnly.push({ ...placed, deadline, stuck, ...heldBy(pod, plan.isReady) });
     return true;
   }
-  const reasons = approvalReasons(pod, input);
+  const reasons = approvalReasons(pod, input.config, input.now, input.waived);
   if (reasons.length > 0 && input.approved !== true) {
-    plan.needsApproval.push({ pod: ref, reasons });
+    plan.needsApproval.push({ ...placed, reasons });
     return true;
   }
   const covering = budgetsOf(pod, input.budgets);
@@ -140,28 +166,35 @@ function placePod(pod: Pod, input: DrainInput, plan: DrainPlan): boolean {
     const budget = budgets.map((state) => state.budget).join(' and ');
     const permanent = forecast.kind === 'several';
     const { message } = forecast;
-    plan.blockedByBudget.push({ pod: ref, budget, budgets, permanent, message });
+    plan.blockedByBudget.push({ ...placed, budget, budgets, permanent, message });
     return true;
   }
-  const warnings = warningsOf(pod, reasons);
-  if (isOrphan) {
+  const { counts } = forecast;
+  const warnings = lossesOf(pod, input.now);
+  if (orphaned) {
     const owner = controllerOf(pod)?.name ?? '';
     warnings.unshift(`its DaemonSet ${owner} does not exist any more: nothing brings the pod back`);
-    plan.orphanDaemonPods.push({ pod: ref, warnings, budgets });
+    plan.orphanDaemonPods.push({ ...placed, warnings, budgets, counts });
   } else {
-    plan.evict.push({ pod: ref, warnings, budgets });
+    plan.evict.push({ ...placed, warnings, budgets, counts });
   }
   return true;
+}
+
+function heldBy(pod: Pod, isReady: boolean): { held?: string } {
+  const { finalizers = [] } = pod.metadata;
+  if (finalizers.length > 0) return { held: `held by its finalizers ${finalizers.join(', ')}` };
+  return isReady ? {} : { held: 'the kubelet of its node does not answer' };
 }
 
 function skipReason(
   pod: Pod,
   input: DrainInput,
-  isOrphan: boolean,
+  orphaned: boolean,
 ): SkippedPod['reason'] | undefined {
   if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) return 'mirror';
   // An evicted daemon pod comes right back to a cordoned node: it tolerates the cordon.
-  if (isDaemonPod(pod) && !isOrphan) return 'daemonset';
+  if (isDaemonPod(pod) && !orphaned) return 'daemonset';
   if (pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed') return 'finished';
   return comesBack(pod, input.node) ? 'comes-back' : undefined;
 }
@@ -182,64 +215,8 @@ function comesBack(pod: Pod, node: Node): boolean {
   );
 }
 
-function approvalReasons(pod: Pod, input: DrainInput): ApprovalNeed['reasons'] {
-  const reasons: ApprovalNeed['reasons'] = [];
-  if (controllerOf(pod) === undefined && input.config.barePods === 'ask') {
-    reasons.push({ code: 'bare-pod', message: bareMessage });
-  }
-  const emptyDirs = emptyDirsOf(pod);
-  if (emptyDirs.length > 0 && input.config.emptyDir === 'ask') {
-    reasons.push({ code: 'empty-dir', message: emptyDirMessage(emptyDirs) });
-  }
-  const protection = protectionOf(pod, input.now);
-  if (protection !== undefined) reasons.push(protection);
-  return reasons;
-}
-
-/** What the pod's owner should know: the reasons for asking, and what the configuration allows. */
-function warningsOf(pod: Pod, reasons: ApprovalNeed['reasons']): string[] {
-  const emptyDirs = emptyDirsOf(pod);
-  return [
-    ...new Set([
-      ...(controllerOf(pod) === undefined ? [bareMessage] : []),
-      ...(emptyDirs.length > 0 ? [emptyDirMessage(emptyDirs)] : []),
-      ...reasons.map((reason) => reason.message),
-    ]),
-  ];
-}
-
-const bareMessage = 'has no controller: nothing brings the pod back elsewhere';
-
-function emptyDirMessage(volumes: string[]): string {
-  return `the data in its emptyDir volumes ${volumes.join(', ')} is lost`;
-}
-
-function emptyDirsOf(pod: Pod): string[] {
-  return (pod.spec.volumes ?? [])
-    .filter((volume) => volume.emptyDir !== undefined)
-    .map((volume) => volume.name);
-}
-
-function controllerOf(pod: Pod): OwnerReference | undefined {
-  return pod.metadata.ownerReferences?.find((owner) => owner.controller === true);
-}
-
-function isDaemonPod(pod: Pod): boolean {
-  const owner = controllerOf(pod);
-  return owner?.kind === 'DaemonSet' && owner.apiVersion === 'apps/v1';
-}
-
-function hasDaemonSet(pod: Pod, daemonSets: DaemonSet[]): boolean {
-  const uid = controllerOf(pod)?.uid;
-  return daemonSets.some((daemonSet) => daemonSet.metadata.uid === uid);
-}
-
-function refOf(pod: Pod): PodRef {
-  const { namespace = '', name, uid } = pod.metadata;
-  return { namespace, name, uid };
-}
-
 /** What is said of a pod that should have left by now. */
-export function stuckMessage(waiting: WaitingPod): string {
-  return `should have ended by ${isoTime(waiting.deadline)} and is still there (kubelet not answering, or a finalizer)`;
+export function stuckMessage({ deadline, held }: Pick<WaitingPod, 'deadline' | 'held'>): string {
+  const why = held ?? 'kubelet not answering, or its volumes are not let go';
+  return `should have ended by ${isoTime(deadline)} and is still there (${why})`;
 }

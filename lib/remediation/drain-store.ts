@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { AttributeValue, ItemKey, StateTable } from '../ports.ts';
 import { setOf } from '../safety/item-fields.ts';
 import { clusterPk } from '../safety/keys.ts';
-import type { DrainBlocker } from './drain.ts';
+import type { DrainBlocker } from './drain-model.ts';
 
 /** What a drain has learnt so far. */
 export interface DrainMemory {

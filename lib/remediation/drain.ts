@@ -2,89 +2,48 @@
  * One pass of a drain: evict what the plan says, then look at the node again. A drain is a loop of
  * short passes with waits between them, so that no function sleeps, however long a pod's grace is.
  *
- * Pods leave only through the eviction API, with their uid as precondition; nothing is ever
- * deleted in its stead. Not waited for (left to a later issue): VolumeAttachments of the pods that
- * left.
+ * Pods leave through the eviction API, with their uid as precondition. Nothing is deleted in its
+ * stead, unless the configuration says so in so many words (drain-force.ts).
  */
 import type { Clock } from '../clock.ts';
 import type { DrainConfig } from '../config/model.ts';
-import { isKubernetesError } from '../errors.ts';
-import type { ClusterReader, ClusterWriter, EvictionOutcome, PodRef } from '../ports.ts';
-import type { Scope } from '../safety/scope.ts';
-import type { BudgetState } from './budgets.ts';
-import { type DrainPlan, type PodPlan, planDrain, stuckMessage } from './drain-plan.ts';
+import type { ClusterReader, ClusterWriter } from '../ports.ts';
+import { blockersOf } from './drain-blockers.ts';
+import { type Forced, forceAll, forceCandidates } from './drain-force.ts';
+import type { Absent, DrainBlocker, Draining, DrainProgress } from './drain-model.ts';
+import { turnOf } from './drain-order.ts';
+import { type DrainPlan, planDrain } from './drain-plan.ts';
+import { type EvictionOptions, type Evictions, evictAll } from './evictions.ts';
+import { readIdleVolumes, type VolumeReader } from './volumes.ts';
 
 export type DrainReader = Pick<
   ClusterReader,
-  'getNode' | 'listPodsOnNode' | 'listDaemonSets' | 'listPodDisruptionBudgets'
->;
-export type DrainClient = DrainReader & Pick<ClusterWriter, 'evictPod'>;
-
-/** Why nothing more may be evicted now. */
-export interface GuardRefusal {
-  code: string;
-  message: string;
-  /**
-   * Why it may pass by itself: the node has no fault at the moment, its fault is not ripe, or
-   * nobody can tell. Absent when it is for good.
-   */
-  passing?: 'healthy' | 'unripe' | 'doubt';
-  /** The isolation is allowed, the drain is not any more. */
-  staysIsolated?: true;
-  /** Whose breaker it is, when it is one. */
-  scope?: Scope;
-}
-
-/** A pod that holds the drain up. */
-export interface DrainBlocker {
-  kind: 'budget' | 'several-budgets' | 'needs-approval' | 'stuck-terminating' | 'refused';
-  pod: PodRef;
-  budgets: BudgetState[];
-  message: string;
-  /** Epoch ms since when it has been this pod with this kind. */
-  since: number;
-}
-
-type Absent = { kind: 'node-gone' } | { kind: 'node-recreated'; uid: string };
-
-export type DrainProgress =
-  /** No pod is left that is to leave. */
-  | { kind: 'drained'; evicted: number }
-  | {
-      kind: 'draining';
-      evicted: number;
-      /** Pods that are still to leave, those on their way out among them. */
-      remaining: number;
-      blockers: DrainBlocker[];
-      nextPollSeconds: number;
-      /** Epoch ms at which the longest grace of a pod on its way out ends. */
-      graceEndsAt?: number;
-    }
-  | { kind: 'refused'; evicted: number; refusal: GuardRefusal }
-  | Absent;
+  'getNode' | 'getPod' | 'listPodsOnNode' | 'listDaemonSets' | 'listPodDisruptionBudgets'
+> &
+  VolumeReader;
+export type DrainClient = DrainReader & Pick<ClusterWriter, 'evictPod' | 'deletePod'>;
 
 export interface DrainReadOptions {
   config: DrainConfig;
   clock: Clock;
   /** A person agreed to what needs approval. */
   approved?: boolean;
+  /** The time of the drain is over: what drain.force names is overridden. */
+  isOver?: boolean;
 }
 
-export interface DrainOptions extends DrainReadOptions {
+export interface DrainOptions extends DrainReadOptions, EvictionOptions {
   pollSeconds: number;
-  /** Asked before each batch of evictions, on freshly read facts: rule 2. */
-  stillAllowed(): Promise<GuardRefusal | undefined>;
-  /** Evictions between two questions to `stillAllowed`. */
-  batchSize?: number;
-  /** Epoch ms after which no further batch is begun, to stay within the function's time. */
-  stopAt?: number;
   /** Blockers of the pass before, so that `since` goes on. */
   previous?: DrainBlocker[];
+  /** The machine is ended next: tell which volumes of the pods that left hang on it. */
+  awaitVolumes?: boolean;
 }
 
-const defaultBatchSize = 10;
 /** A budget that frees itself needs a while (kubernetes semantics §3.2). */
 const leastPollSeconds = 5;
+/** Pods that are named of those on their way out. */
+const mostLeaving = 5;
 
 /**
  * Reads the node, its pods, the DaemonSets and the budgets, in an order that is safe, and plans.
@@ -103,16 +62,17 @@ export async function readDrainPlan(
   const pods = await client.listPodsOnNode(target.node);
   const daemonSets = await client.listDaemonSets();
   const budgets = await client.listPodDisruptionBudgets();
-  const { config, clock, approved = false } = options;
+  const { config, clock, approved = false, isOver = false } = options;
   const now = clock.now();
-  const plan = planDrain({ node, pods, daemonSets, budgets, config, now, approved });
+  const waived = isOver ? config.force.pods : [];
+  const plan = planDrain({ node, pods, daemonSets, budgets, config, now, approved, waived });
   return { kind: 'plan', plan };
 }
 
 /**
- * Evicts the pods of `plan` once each and tells what is left, by a fresh read. Pods whose budget
- * seems exhausted are tried too, since only the server knows; those with several budgets are not.
- * Throttling ends the evictions of this pass. Throws KubernetesError for a read that fails and for
+ * Evicts the pods of `plan` whose turn it is once each, deletes what may be deleted, and tells what
+ * is left, by a fresh read. Pods whose budget seems exhausted are tried too, since only the server
+ * knows; those with several budgets are not. Throws KubernetesError for a read that fails and for
  * an eviction that is forbidden or gets no answer; another pass does no harm.
  */
 export async function drainPass(
@@ -120,122 +80,65 @@ export async function drainPass(
   plan: DrainPlan,
   options: DrainOptions,
 ): Promise<DrainProgress> {
-  const evictions = await evictAll(client, plan, options);
+  const turn = turnOf(plan);
+  const evictions = await evictAll(client, turn.now, options);
   const { evicted } = evictions;
   if (evictions.refusal !== undefined) {
     return { kind: 'refused', evicted, refusal: evictions.refusal };
   }
+  const { force } = options.config;
+  const mayForce = options.isOver === true && force.pods.length > 0;
+  const candidates = mayForce ? forceCandidates(turn, evictions.outcomes, force) : [];
+  const forced = await forceAll(client, candidates, options);
+  if (forced.refusal !== undefined) return { kind: 'refused', evicted, refusal: forced.refusal };
+
   const fresh = await readDrainPlan(client, plan, options);
   if (fresh.kind !== 'plan') return fresh;
-  const left = fresh.plan;
-  const remaining =
-    left.evict.length +
-    left.orphanDaemonPods.length +
-    left.waitOnly.length +
-    left.needsApproval.length +
-    left.blockedByBudget.length;
-  if (remaining === 0) return { kind: 'drained', evicted };
+  const progress = progressOf(fresh.plan, evictions, forced, options);
+  const endsIt = options.isOver === true && options.config.atDeadline === 'proceed';
+  const isEnd = progress.remaining === 0 || endsIt;
+  const volumes =
+    isEnd && options.awaitVolumes ? await readIdleVolumes(client, plan.node) : progress.volumes;
+  return progress.remaining === 0
+    ? { kind: 'drained', evicted, volumes }
+    : { ...progress, forced: mayForce, volumes };
+}
+
+function progressOf(
+  left: DrainPlan,
+  evictions: Evictions,
+  forced: Forced,
+  options: DrainOptions,
+): Draining {
+  const lists = [
+    left.evict,
+    left.orphanDaemonPods,
+    left.waitOnly,
+    left.needsApproval,
+    left.blockedByBudget,
+  ];
+  const heldBack = turnOf(left).heldBack.map(({ pod }) => pod.uid);
+  const blockers = blockersOf(left, {
+    outcomes: evictions.outcomes,
+    kept: forced.kept,
+    previous: options.previous ?? [],
+    now: options.clock.now(),
+  });
   const poll = Math.max(leastPollSeconds, options.pollSeconds, evictions.retryAfterSeconds);
-  const deadlines = left.waitOnly.map((waiting) => waiting.deadline);
   return {
     kind: 'draining',
-    evicted,
-    remaining,
-    blockers: blockersOf(left, evictions.outcomes, options),
+    evicted: evictions.evicted,
+    remaining: lists.reduce((sum, list) => sum + list.length, 0),
+    blockers,
+    heldBack: heldBack.filter((uid) => !blockers.some(({ pod }) => pod.uid === uid)).length,
+    leaving: left.waitOnly
+      .filter(({ stuck }) => !stuck)
+      .map(({ pod, deadline }) => ({ pod, until: deadline }))
+      .sort((a, b) => b.until - a.until)
+      .slice(0, mostLeaving),
     nextPollSeconds: Math.ceil(poll),
-    ...(deadlines.length > 0 ? { graceEndsAt: Math.max(...deadlines) } : {}),
+    forced: false,
+    untried: forced.untried,
+    volumes: [],
   };
-}
-
-interface Evictions {
-  evicted: number;
-  outcomes: Map<string, EvictionOutcome>;
-  retryAfterSeconds: number;
-  refusal?: GuardRefusal;
-}
-
-async function evictAll(
-  client: DrainClient,
-  plan: DrainPlan,
-  options: DrainOptions,
-): Promise<Evictions> {
-  const { clock, batchSize = defaultBatchSize, stopAt = Number.POSITIVE_INFINITY } = options;
-  const pods = [
-    ...plan.evict,
-    ...plan.orphanDaemonPods,
-    ...plan.blockedByBudget.filter((blocked) => !blocked.permanent),
-  ].map((planned) => planned.pod);
-  const done: Evictions = { evicted: 0, outcomes: new Map(), retryAfterSeconds: 0 };
-  for (let first = 0; first < pods.length && clock.now() < stopAt; first += batchSize) {
-    const refusal = await options.stillAllowed();
-    if (refusal !== undefined) return { ...done, refusal };
-    for (const pod of pods.slice(first, first + batchSize)) {
-      try {
-        const outcome = await client.evictPod(pod);
-        done.outcomes.set(pod.uid, outcome);
-        if (outcome.kind === 'accepted') done.evicted += 1;
-      } catch (error) {
-        if (!isKubernetesError(error, 'throttled')) throw error;
-        return { ...done, retryAfterSeconds: error.retryAfterSeconds ?? 0 };
-      }
-    }
-  }
-  return done;
-}
-
-/** Who holds the drain up: by the fresh plan, or else by the server's answer to the eviction. */
-function blockersOf(
-  left: DrainPlan,
-  outcomes: Map<string, EvictionOutcome>,
-  options: DrainOptions,
-): DrainBlocker[] {
-  const found: Omit<DrainBlocker, 'since'>[] = [
-    ...left.blockedByBudget.map(({ pod, budgets, permanent, message }) => ({
-      kind: permanent ? ('several-budgets' as const) : ('budget' as const),
-      pod,
-      budgets,
-      message,
-    })),
-    ...left.needsApproval.map(({ pod, reasons }) => ({
-      kind: 'needs-approval' as const,
-      pod,
-      budgets: [],
-      message: reasons.map((reason) => reason.message).join('; '),
-    })),
-    ...left.waitOnly
-      .filter((waiting) => waiting.stuck)
-      .map((waiting) => ({
-        kind: 'stuck-terminating' as const,
-        pod: waiting.pod,
-        budgets: [],
-        message: stuckMessage(waiting),
-      })),
-    ...[...left.evict, ...left.orphanDaemonPods].flatMap((planned) =>
-      refusedBlocker(planned, outcomes.get(planned.pod.uid)),
-    ),
-  ];
-  const now = options.clock.now();
-  return found.map((blocker) => {
-    const before = options.previous?.find(
-      (earlier) => earlier.pod.uid === blocker.pod.uid && earlier.kind === blocker.kind,
-    );
-    return { ...blocker, since: before?.since ?? now };
-  });
-}
-
-const blockerKinds = {
-  'blocked-by-budget': 'budget',
-  'several-budgets': 'several-budgets',
-  retry: 'refused',
-} as const;
-
-function refusedBlocker(
-  planned: PodPlan,
-  outcome: EvictionOutcome | undefined,
-): Omit<DrainBlocker, 'since'>[] {
-  if (outcome === undefined || outcome.kind === 'accepted' || outcome.kind === 'gone') return [];
-  const { pod, budgets } = planned;
-  const names = budgets.map((state) => state.budget).join(' and ');
-  const message = names === '' ? outcome.message : `${outcome.message} (${names})`;
-  return [{ kind: blockerKinds[outcome.kind], pod, budgets, message }];
 }

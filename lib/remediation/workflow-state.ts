@@ -120,6 +120,8 @@ export const drainSchema = z.object({
   firstAt: epochMs,
   startedAt: epochMs,
   drainedAt: epochMs,
+  /** Epoch ms at which no pod was left, while volumes are waited for. */
+  leftAt: z.optional(epochMs),
   passes: z.number(),
   /** Epoch ms since when the node has had no fault, 0 while it has one. */
   healthySince: epochMs,

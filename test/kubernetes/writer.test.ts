@@ -230,6 +230,23 @@ describe('evictPod', () => {
     expect(server.asked).toHaveLength(1);
   });
 
+  it.each([
+    [403, 'Forbidden', 'admission webhook "db.example.com" denied the request: a primary'],
+    [429, 'TooManyRequests', 'admission webhook "db.example.com" denied the request: later'],
+    [500, 'InternalError', 'Internal error occurred: failed calling webhook "db.example.com": EOF'],
+    [
+      422,
+      'Invalid',
+      `pods "web-1" is forbidden: ValidatingAdmissionPolicy 'keep' with binding 'keep' denied request: no`,
+    ],
+  ])(
+    'is told from all else when admission refuses the pod with %s',
+    async (code, reason, message) => {
+      const { writer } = await writerOf(() => status(code, reason, message));
+      expect(await writer.evictPod(pod)).toEqual({ kind: 'denied', message });
+    },
+  );
+
   const race = status(409, 'Conflict', 'the object has been modified; please apply your changes');
   const terminating = status(403, 'Forbidden', 'namespace shop is being terminated', {
     causes: [{ reason: 'NamespaceTerminating', message: '…', field: 'metadata.namespace' }],
@@ -304,6 +321,46 @@ describe('evictPod', () => {
     const { server, writer } = await writerOf(() => ({ body: {} }));
     await server.close();
     expect(isKubernetesError(await thrown(() => writer.evictPod(pod)), 'unreachable')).toBe(true);
+  });
+});
+
+describe('deletePod', () => {
+  const asRead = { ...pod, resourceVersion: '7' };
+
+  it('names uid, resourceVersion and grace', async () => {
+    const { server, writer, bodies } = await writerOf(() => ({ body: { kind: 'Pod' } }));
+    expect(await writer.deletePod(asRead, 30)).toBe('accepted');
+    expect(server.asked[0]).toMatchObject({
+      method: 'DELETE',
+      path: '/api/v1/namespaces/shop/pods/web-1',
+    });
+    expect(bodies()).toEqual([
+      { gracePeriodSeconds: 30, preconditions: { uid: 'u1', resourceVersion: '7' } },
+    ]);
+  });
+
+  it.each<[string, Reply, string]>([
+    ['404', notFound('pods', 'web-1'), 'gone'],
+    ['another uid', status(409, 'Conflict', 'the UID in the precondition (u1) does not'), 'gone'],
+    [
+      'another version',
+      status(409, 'Conflict', 'the ResourceVersion in the precondition (7) does not match'),
+      'changed',
+    ],
+  ])('%s: %s', async (_title, reply, outcome) => {
+    const { writer } = await writerOf(() => reply);
+    expect(await writer.deletePod(asRead, 30)).toBe(outcome);
+  });
+
+  it('throws when it is forbidden', async () => {
+    const { writer } = await writerOf(() => status(403, 'Forbidden', 'cannot delete pods'));
+    expect(await thrown(() => writer.deletePod(asRead, 30))).toMatchObject({ kind: 'forbidden' });
+  });
+
+  it.each([0, -1, Number.NaN])('never asks with a grace of %s', async (grace) => {
+    const { server, writer } = await writerOf(() => ({ body: {} }));
+    await expect(writer.deletePod(asRead, grace)).rejects.toThrow(RangeError);
+    expect(server.asked).toEqual([]);
   });
 });
 

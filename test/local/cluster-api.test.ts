@@ -71,7 +71,24 @@ describe('the API server', () => {
     expect((await bare.get('/apis/apps/v1/daemonsets')).status).toBe(200);
   });
 
-  it('deletes NodeClaims of the right uid only, and no pods and nodes', async () => {
+  it('deletes a pod as it was read, with the grace that is asked for', async () => {
+    const { cluster, api } = await servedShop();
+    const pod = cluster.list('pods').find(({ spec }) => spec.nodeName !== undefined);
+    const { namespace, name, uid, resourceVersion } = pod?.metadata ?? { name: '' };
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+    const asking = (preconditions: object) =>
+      api.send('DELETE', path, { gracePeriodSeconds: 5, preconditions });
+    expect((await asking({ uid: 'x', resourceVersion })).status).toBe(409);
+    const stale = await asking({ uid, resourceVersion: '1' });
+    expect([stale.status, stale.body.message]).toEqual([
+      409,
+      expect.stringContaining('the ResourceVersion in the precondition'),
+    ]);
+    const { status, body } = await asking({ uid, resourceVersion });
+    expect([status, body.metadata.deletionTimestamp]).toEqual([200, '2026-11-29T12:00:05Z']);
+  });
+
+  it('deletes NodeClaims of the right uid only, and no nodes', async () => {
     const { cluster, api, pass } = await servedShop();
     const [claim] = cluster.list('nodeclaims');
     const path = `/apis/karpenter.sh/v1/nodeclaims/${claim?.metadata.name}`;
@@ -86,10 +103,8 @@ describe('the API server', () => {
     expect(again.status).toBe(200);
     expect(again.body.metadata.deletionTimestamp).toBe('2026-11-29T12:00:00Z');
     expect((await api.send('DELETE', `${path}x`)).status).toBe(404);
-    const [pod] = cluster.list('pods');
-    const podPath = `/api/v1/namespaces/${pod?.metadata.namespace}/pods/${pod?.metadata.name}`;
-    expect((await api.send('DELETE', podPath)).status).toBe(405);
-    expect((await api.send('DELETE', `/api/v1/nodes/${pod?.spec.nodeName}`)).status).toBe(405);
+    const [node] = cluster.list('nodes');
+    expect((await api.send('DELETE', `/api/v1/nodes/${node?.metadata.name}`)).status).toBe(405);
     expect(cluster.list('pods')).toHaveLength(11);
   });
 

@@ -93,7 +93,7 @@ describe('forecastEviction', () => {
   });
 
   it('allows what no budget covers', () => {
-    expect(forecastEviction(pod('web-1'), [])).toEqual({ kind: 'allowed' });
+    expect(forecastEviction(pod('web-1'), [])).toEqual({ kind: 'allowed', counts: false });
   });
 
   it('names budget and room', () => {

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { defaultConfig } from '../../lib/config/load.ts';
-import type { DrainBlocker, DrainProgress, GuardRefusal } from '../../lib/remediation/drain.ts';
 import { decideDrain, drainStart } from '../../lib/remediation/drain-decision.ts';
+import type {
+  DrainBlocker,
+  Draining,
+  DrainProgress,
+  GuardRefusal,
+} from '../../lib/remediation/drain-model.ts';
 import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
 
 const now = Date.parse('2026-11-29T12:00:00Z');
@@ -23,13 +28,7 @@ const blocker: DrainBlocker = {
 };
 
 function messageWith(blockers: DrainBlocker[]): string {
-  const progress = {
-    kind: 'draining',
-    evicted: 0,
-    remaining: 2,
-    blockers,
-    nextPollSeconds: 30,
-  } as const;
+  const progress = draining({ remaining: 2, blockers });
   const result = decideDrain(progress, state, config, now);
   expect(result.next).toBe('draining');
   return result.message;
@@ -49,15 +48,25 @@ describe('a drain that goes on', () => {
 
 const minute = 60_000;
 
-function draining(overrides: Partial<Extract<DrainProgress, { kind: 'draining' }>> = {}) {
+function draining(overrides: Partial<Draining> = {}): Draining {
   return {
     kind: 'draining',
     evicted: 0,
     remaining: 1,
     blockers: [],
+    heldBack: 0,
+    leaving: [],
     nextPollSeconds: 30,
+    forced: false,
+    untried: 0,
+    volumes: [],
     ...overrides,
-  } satisfies DrainProgress;
+  };
+}
+
+/** A pod that is within its grace for `minutes` more. */
+function leavingFor(minutes: number): Draining['leaving'] {
+  return [{ pod: { namespace: 'shop', name: 'slow', uid: 'p9' }, until: now + minutes * minute }];
 }
 
 /** A drain that began `minutes` ago. */
@@ -113,26 +122,31 @@ describe('decideDrain', () => {
     ],
     [
       'waits for pods within their own grace',
-      draining({ graceEndsAt: now + 60 * minute }),
+      draining({ leaving: leavingFor(60) }),
       begun(45),
       { next: 'draining' },
     ],
     [
       'ends a minute after that grace',
-      draining({ graceEndsAt: now - minute }),
+      draining({ leaving: leavingFor(-1) }),
       begun(45),
       { next: 'blocked' },
     ],
     [
       'is not stretched for a pod that is stuck',
-      draining({ graceEndsAt: now + minute, blockers: [stuck] }),
+      draining({ leaving: leavingFor(1), blockers: [stuck] }),
       begun(30),
       { next: 'blocked' },
     ],
-    ['is done', { kind: 'drained', evicted: 1 }, begun(5), { next: 'drained', drainedAt: now }],
+    [
+      'is done',
+      { kind: 'drained', evicted: 1, volumes: [] },
+      begun(5),
+      { next: 'drained', drainedAt: now },
+    ],
     [
       'looks again when it was drained for room',
-      { kind: 'drained', evicted: 1 },
+      { kind: 'drained', evicted: 1, volumes: [] },
       state,
       { next: 'recheck', code: 'drained-for-room' },
     ],

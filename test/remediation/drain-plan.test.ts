@@ -184,7 +184,7 @@ describe('planDrain', () => {
   it('R19: one pod that needs a person does not hold up the others', () => {
     const found = plan({ pods: [pod('a'), pod('b', { owner: 'none' }), pod('c')] });
     expect(found.evict.map((entry) => entry.pod.name)).toEqual(['a', 'c']);
-    expect(found.needsApproval).toEqual([
+    expect(found.needsApproval).toMatchObject([
       {
         pod: { namespace: 'shop', name: 'b', uid: 'uid-b' },
         reasons: [{ code: 'bare-pod', message: expect.stringContaining('no controller') }],
@@ -216,7 +216,7 @@ describe('planDrain', () => {
 
   it('C72: names both budgets of a pod, as a lasting block', () => {
     const budgets = [budget('b', { allowed: 1 }), budget('a', { allowed: 1 })];
-    expect(plan({ pods: [pod('p')], budgets }).blockedByBudget).toEqual([
+    expect(plan({ pods: [pod('p')], budgets }).blockedByBudget).toMatchObject([
       {
         pod: { namespace: 'shop', name: 'p', uid: 'uid-p' },
         budget: 'shop/b and shop/a',
@@ -236,7 +236,7 @@ describe('planDrain', () => {
     { ago: -30, stuck: false },
   ])('R17: $ago s past the deadline, stuck is $stuck', ({ ago, stuck }) => {
     const found = plan({ pods: [pod('p', { deletionTimestamp: later(-ago) })] });
-    expect(found.waitOnly).toEqual([
+    expect(found.waitOnly).toMatchObject([
       {
         pod: { namespace: 'shop', name: 'p', uid: 'uid-p' },
         deadline: now - ago * 1000,

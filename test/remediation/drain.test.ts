@@ -2,13 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../lib/clock.ts';
 import { KubernetesError } from '../../lib/errors.ts';
 import type { Pod } from '../../lib/kubernetes/objects.ts';
-import {
-  type DrainBlocker,
-  type DrainOptions,
-  type DrainProgress,
-  drainPass,
-  readDrainPlan,
-} from '../../lib/remediation/drain.ts';
+import { type DrainOptions, drainPass, readDrainPlan } from '../../lib/remediation/drain.ts';
+import type { DrainBlocker, DrainProgress } from '../../lib/remediation/drain-model.ts';
 import type { DrainPlan } from '../../lib/remediation/drain-plan.ts';
 import { budget, daemonSet, node, ownedBy, pod } from './builders.ts';
 import { FakeCluster } from './fake-cluster.ts';
@@ -104,13 +99,20 @@ describe('drainPass', () => {
       evicted: 2,
       remaining: 2,
       blockers: [],
+      heldBack: 0,
+      leaving: [
+        { pod: expect.objectContaining({ name: 'web-2' }), until: cluster.now + 60_000 },
+        { pod: expect.objectContaining({ name: 'web-1' }), until: cluster.now + 30_000 },
+      ],
       nextPollSeconds: 15,
-      graceEndsAt: cluster.now + 60_000,
+      forced: false,
+      untried: 0,
+      volumes: [],
     });
     cluster.advance(30);
     expect(await pass(cluster)).toMatchObject({ kind: 'draining', evicted: 0, remaining: 1 });
     cluster.advance(30);
-    expect(await pass(cluster)).toEqual({ kind: 'drained', evicted: 0 });
+    expect(await pass(cluster)).toEqual({ kind: 'drained', evicted: 0, volumes: [] });
     expect(evictions(cluster)).toEqual(['shop/web-1', 'shop/web-2']);
     expect(cluster.pods.map(({ metadata }) => metadata.name)).toEqual(['agent-1', 'done']);
   });
@@ -121,7 +123,7 @@ describe('drainPass', () => {
       pod('static', { annotations: { 'kubernetes.io/config.mirror': 'x' } }),
       pod('done', { owner: 'none', phase: 'Failed' }),
     ]);
-    expect(await pass(cluster)).toEqual({ kind: 'drained', evicted: 0 });
+    expect(await pass(cluster)).toEqual({ kind: 'drained', evicted: 0, volumes: [] });
     expect(evictions(cluster)).toEqual([]);
   });
 
@@ -148,6 +150,7 @@ describe('drainPass', () => {
     expect(await drainPass(cluster, plan, optionsFor(cluster))).toEqual({
       kind: 'drained',
       evicted: 0,
+      volumes: [],
     });
     expect(cluster.pods[0]?.metadata.deletionTimestamp).toBeUndefined();
   });
@@ -368,7 +371,9 @@ describe('drainPass', () => {
   it('C84: tells how long the longest grace of a leaving pod goes on', async () => {
     const cluster = clusterWith([pod('a', { graceSeconds: 3600 }), pod('b')]);
     const progress = await pass(cluster);
-    expect(progress).toMatchObject({ graceEndsAt: cluster.now + 3_600_000 });
+    expect(progress).toMatchObject({
+      leaving: [{ pod: { name: 'a' }, until: cluster.now + 3_600_000 }, { pod: { name: 'b' } }],
+    });
     expect(cluster.pods[0]?.metadata.deletionTimestamp).toBe(isoTime(cluster.now + 3_600_000));
   });
 });

@@ -41,6 +41,7 @@ export class FakeCluster implements ClusterReader, ClusterWriter {
   /** Called with the number of the patch (from 1) before it is applied. */
   beforePatch: (count: number) => void = () => {};
   evictionAnswers = new Map<string, EvictionOutcome | Error>();
+  deletionAnswers = new Map<string, Error>();
   #version = 1000;
 
   node(name: string): Node {
@@ -150,6 +151,20 @@ export class FakeCluster implements ClusterReader, ClusterWriter {
     const grace = pod.spec.terminationGracePeriodSeconds ?? 30;
     pod.metadata.deletionTimestamp ??= isoTime(this.now + grace * 1000);
     return { kind: 'accepted' };
+  }
+
+  async deletePod(
+    ref: PodRef & { resourceVersion: string },
+    graceSeconds: number,
+  ): Promise<'accepted' | 'gone' | 'changed'> {
+    this.calls.push(`deletePod ${ref.namespace}/${ref.name} ${graceSeconds}`);
+    const answer = this.deletionAnswers.get(`${ref.namespace}/${ref.name}`);
+    if (answer !== undefined) throw answer;
+    const pod = this.#pod(ref);
+    if (pod === undefined || pod.metadata.uid !== ref.uid) return 'gone';
+    if ((pod.metadata.resourceVersion ?? '') !== ref.resourceVersion) return 'changed';
+    pod.metadata.deletionTimestamp ??= isoTime(this.now + graceSeconds * 1000);
+    return 'accepted';
   }
 
   async deleteNodeClaim(name: string, uid: string): Promise<boolean> {

@@ -6,12 +6,15 @@ function planWith(...names: string[]): DrainPlan {
   return {
     node: 'n1',
     nodeUid: 'uid-n1',
+    isReady: true,
     evict: [],
     orphanDaemonPods: [],
     waitOnly: [],
     skip: [],
     needsApproval: names.map((name) => ({
       pod: { namespace: 'shop', name, uid: name },
+      stage: 'workload',
+      priority: 0,
       reasons: [],
     })),
     blockedByBudget: [],

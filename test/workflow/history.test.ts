@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../lib/config/load.ts';
-import type { DrainProgress } from '../../lib/remediation/drain.ts';
 import { decideDrain } from '../../lib/remediation/drain-decision.ts';
+import type { DrainProgress } from '../../lib/remediation/drain-model.ts';
 import type { Judgement } from '../../lib/remediation/judge.ts';
 import { secondsToNextLook } from '../../lib/remediation/pace.ts';
 import { decideRecovery } from '../../lib/remediation/recovery.ts';
@@ -62,7 +62,12 @@ function slowest(clock: DiscreteClock, workflow: () => LocalWorkflow, slow: Slow
     evicted: 0,
     remaining: 1,
     blockers: [],
+    heldBack: 0,
+    leaving: [],
     nextPollSeconds: timings.poll,
+    forced: false,
+    untried: 0,
+    volumes: [],
   };
   let taints = 0;
   let replacements = 0;
@@ -128,7 +133,7 @@ function slowest(clock: DiscreteClock, workflow: () => LocalWorkflow, slow: Slow
       // What has left once does not come back: the second drain to its deadline is the last.
       if (deadlines < 2 && draining.next !== 'blocked') return draining;
       deadlines += 1;
-      return deadlines === 1 ? draining : decide({ kind: 'drained', evicted: 0 });
+      return deadlines === 1 ? draining : decide({ kind: 'drained', evicted: 0, volumes: [] });
     },
     'replace-node': async (event) => {
       const back = stateOf(event).replacement?.turnedBack ?? 0;

@@ -5,6 +5,7 @@
 import { isoTime } from '../../../lib/clock.ts';
 import { apiVersionOf, infoOf, type Kinds, type Resource } from '../resources.ts';
 import type { World } from '../world.ts';
+import { type Deletable, deleteObject } from './deletions.ts';
 import { answerEviction } from './evictions.ts';
 import type { Json } from './json-patch.ts';
 import { type ListRequest, Lists } from './lists.ts';
@@ -18,7 +19,6 @@ import {
   notFound,
   StatusError,
   type Subject,
-  wrongUid,
 } from './status.ts';
 
 export interface ApiRequest {
@@ -141,7 +141,9 @@ export class ApiServer {
       case 'create events':
         return this.#createEvent(route, request);
       case 'delete nodeclaims':
-        return this.#deleteNodeClaim(route, request);
+        return this.#delete(route, 'nodeclaims', request);
+      case 'delete pods':
+        return this.#delete(route, 'pods', request);
       default:
         if (subresource !== undefined) throw noSuchPath();
         if (verb === 'get') return ok(resource, this.#find(route));
@@ -206,16 +208,15 @@ export class ApiServer {
     return { ...ok('events', event), status: 201 };
   }
 
-  #deleteNodeClaim(route: Route, request: ApiRequest): ApiAnswer {
-    const claim = this.#find({ ...route, resource: 'nodeclaims' });
-    const options = request.body === '' ? {} : parse(request.body);
-    const { preconditions } = options as { preconditions?: { uid?: string } };
-    const { uid, name } = claim.metadata;
-    if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
-      throw wrongUid(subjectOf('nodeclaims', name), preconditions.uid, uid);
-    }
-    this.#world.store.requestDeletion('nodeclaims', claim);
-    return ok('nodeclaims', claim);
+  #delete(route: Route, resource: Deletable, request: ApiRequest): ApiAnswer {
+    const object = this.#find({ ...route, resource });
+    deleteObject(
+      this.#world.store,
+      resource,
+      object,
+      request.body === '' ? {} : parse(request.body),
+    );
+    return ok(resource, object);
   }
 }
 
