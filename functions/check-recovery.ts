@@ -1,17 +1,21 @@
 import { shouldRun } from '../lib/gap/eligibility.ts';
+import { isConditionFault } from '../lib/gap/fault.ts';
 import { keyOf } from '../lib/kubernetes/objects.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import type { Judgement } from '../lib/remediation/judge.ts';
-import { decideRecovery } from '../lib/remediation/recovery.ts';
+import { decideRecovery, type RecoveryFacts } from '../lib/remediation/recovery.ts';
 import { irreplaceable } from '../lib/remediation/replaceable.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
+import { findWay } from '../lib/remediation/way.ts';
 import type { RecoveryResult } from '../lib/remediation/workflow-state.ts';
 import { awsPorts, awsWork, lambdaHandler, readers } from './shared/aws-ports.ts';
-import type { JudgingPorts } from './shared/ports.ts';
+import { machines } from './shared/machine-ports.ts';
+import { observers } from './shared/observer-ports.ts';
+import type { JudgingPorts, Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
 /** CheckRecovery: one look in hold-down, and what follows from it. */
-export function makeHandler(ports: JudgingPorts) {
+export function makeHandler(ports: JudgingPorts & Pick<Ports, 'machines'>) {
   return taskHandler(
     'CheckRecovery',
     ports.log,
@@ -24,31 +28,44 @@ export function makeHandler(ports: JudgingPorts) {
         guarded.kind === 'refused' && !refused
           ? { kind: 'refuse', code: guarded.code, message: guarded.message }
           : situation.judgement;
-      const { config } = situation;
-      return decideRecovery(
-        {
-          judgement,
-          state,
-          timings: config.timings,
-          approvals: config.approvals.policy,
-          irreplaceable: irreplaceable(situation.node, situation.claim, config.replacement),
-          restartable: restartable(situation, judgement),
-        },
-        ports.clock.now(),
-      );
+      const { config, node, claim } = situation;
+      const decide = (irreplaceable: RecoveryFacts['irreplaceable']): RecoveryResult =>
+        decideRecovery(
+          {
+            judgement,
+            state,
+            timings: config.timings,
+            approvals: config.approvals.policy,
+            irreplaceable,
+            restartable: restartable(situation, judgement),
+          },
+          ports.clock.now(),
+        );
+      const decided = decide(irreplaceable(node, claim, config.replacement));
+      // AWS is asked once it matters: before a person is asked, and before anything is evicted.
+      if (node === undefined || !['ask', 'taint', 'drain'].includes(decided.next)) return decided;
+      const { cluster } = state;
+      const way = await findWay(ports.machines, {
+        cluster,
+        node,
+        claim,
+        config: config.replacement,
+      });
+      return way.kind === 'none' ? decide(way) : decided;
     },
   );
 }
 
 /** A restart only helps where the controller may put a pod back under the node's real taints. */
 function restartable({ facts, node }: Situation, judgement: Judgement): boolean {
-  if (judgement.kind !== 'act' || node === undefined || judgement.primary.pod === undefined) {
-    return false;
-  }
-  const daemonSet = facts.daemonSets.find(
-    (candidate) => keyOf(candidate) === judgement.primary.daemonSet,
-  );
+  if (judgement.kind !== 'act' || node === undefined) return false;
+  const { primary } = judgement;
+  if (isConditionFault(primary) || primary.pod === undefined) return false;
+  const daemonSet = facts.daemonSets.find((candidate) => keyOf(candidate) === primary.daemonSet);
   return daemonSet !== undefined && shouldRun(node, daemonSet).run;
 }
 
-export const handler = lambdaHandler(() => awsPorts({ readers, awsWork }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ readers, awsWork, machines, ...observers }),
+  makeHandler,
+);

@@ -1,18 +1,30 @@
+import { subjectOf } from '../lib/gap/fault.ts';
+import type { Node, NodeClaim } from '../lib/kubernetes/objects.ts';
+import type { MachineTerminator } from '../lib/machines.ts';
+import type { ClusterReader, ClusterWriter } from '../lib/ports.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
+import { endMachine } from '../lib/remediation/end-machine.ts';
 import { guard } from '../lib/remediation/guard.ts';
-import { irreplaceable, methodFor } from '../lib/remediation/replaceable.ts';
-import { nodeKindOf, replaceNode } from '../lib/remediation/replacement.ts';
+import { deleteClaim, instanceOf } from '../lib/remediation/replacement.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import { turnBack } from '../lib/remediation/turn-back.ts';
+import { findWay, type Way, type WayFacts } from '../lib/remediation/way.ts';
 import { type ReplacementResult, scopeFields } from '../lib/remediation/workflow-state.ts';
 import type { Scope } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
+import { machines, terminator } from './shared/machine-ports.ts';
 import { tellNode } from './shared/node-event.ts';
-import type { ActingPorts } from './shared/ports.ts';
+import { observers } from './shared/observer-ports.ts';
+import type { ActingPorts, Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
+
+type EndingPorts = ActingPorts & Pick<Ports, 'machines' | 'terminator'>;
+type EndingWay =
+  | Exclude<Way, { kind: 'machine' }>
+  | (Extract<Way, { kind: 'machine' }> & { terminator: MachineTerminator });
 
 /**
  * ReplaceNode, the point of no return: every guard is read again, then one conditional commit,
@@ -21,7 +33,7 @@ import { taskHandler } from './shared/task.ts';
  * What verification will need is written before the commit, so that nothing stands between commit
  * and call. From the commit on the node is verified and never released, however the call went.
  */
-export function makeHandler(ports: ActingPorts) {
+export function makeHandler(ports: EndingPorts) {
   return taskHandler(
     'ReplaceNode',
     ports.log,
@@ -58,55 +70,83 @@ export function makeHandler(ports: ActingPorts) {
         const message = 'the configuration no longer allows more';
         return retreat('stay-isolated', { code: 'ceiling-isolate', message });
       }
-      const obstacle = irreplaceable(node, claim, config.replacement);
-      if (obstacle !== null || node === undefined || claim.kind !== 'found') {
-        const noClaim = { code: 'no-claim', message: 'no NodeClaim found' };
-        return retreat('stay-isolated', obstacle ?? noClaim);
-      }
-
       const { cluster, nodeUid } = state;
-      const { name, uid } = claim.claim.metadata;
+      // Last of what is read: nothing stands between the machine's identity and the commit.
+      const { act, fence } = guarded;
+      if (node === undefined) {
+        return retreat('release', { code: 'node-gone', message: `node ${state.node} is gone` });
+      }
+      const way = await wayOf(ports, { cluster, node, claim, config: config.replacement });
+      if (way.kind === 'none') return retreat('stay-isolated', way);
+
       const { owners } = await new DrainStore(ports.table, ports.clock).load(cluster, nodeUid);
-      const pool = node.metadata.labels?.['karpenter.sh/nodepool'];
+      const instance = instanceOf(node.spec.providerID)?.instanceId;
       await new ReplacementStore(ports.table).save(cluster, {
         node: state.node,
         nodeUid,
-        claim: { name, uid },
-        ...(pool === undefined ? {} : { pool }),
+        ...(way.kind === 'claim' ? { claim: identityOf(way.claim) } : { machine: way.machine }),
+        ...(instance === undefined ? {} : { instance }),
+        ...(place.pool === undefined ? {} : { pool: place.pool }),
         committedAt: at,
         since: state.drain?.firstAt ?? at,
-        daemonSets: guarded.act.gaps.map((gap) => gap.daemonSet),
+        daemonSets: act.gaps.map(subjectOf),
         owners,
       });
       const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
-      const commit = await slots.commit({ cluster, nodeUid, execution, fence: guarded.fence });
+      const commit = await slots.commit({ cluster, nodeUid, execution, fence });
       if (commit.kind === 'refused') return retreat('release', commit);
 
-      const method = methodFor(nodeKindOf(node, claim.claim), config.replacement);
-      const outcome = await replaceNode(client, { node, claim: claim.claim, method });
+      const end = await endBy(way, client, node);
       ports.log.info('replacement called', {
         cluster,
         node: state.node,
         nodeUid,
-        outcome,
+        outcome: end,
         ...place,
       });
-      switch (outcome.kind) {
-        case 'requested':
-        case 'gone': {
-          const code = 'replacement-requested';
-          const message = `NodeClaim ${outcome.claim} ${outcome.kind === 'gone' ? 'is gone' : 'is being deleted'}`;
-          await tellNode(ports, state, execution, { code, message, type: 'Warning' });
-          return answer('requested', code, message, outcome.claim);
-        }
-        case 'notify':
-          return answer('stay-isolated', outcome.code, outcome.reason);
-        case 'refused':
-          // Committed on facts that changed in this very moment: verification tells how it ends.
-          return answer('requested', outcome.code, outcome.message);
-      }
+      // Committed on facts that changed in this very moment: verification tells how it ends.
+      if (end.kind === 'refused') return answer('requested', end.code, end.message);
+      const code = 'replacement-requested';
+      await tellNode(ports, state, execution, { code, message: end.message, type: 'Warning' });
+      const claimName = way.kind === 'claim' ? way.claim.metadata.name : '';
+      return answer('requested', code, end.message, claimName);
     },
   );
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);
+async function wayOf({ machines, terminator }: EndingPorts, facts: WayFacts): Promise<EndingWay> {
+  const way = await findWay(machines, facts);
+  if (way.kind !== 'machine') return way;
+  return terminator === undefined
+    ? { kind: 'none', code: 'machine-unreadable', message: 'nothing here can end a machine' }
+    : { ...way, terminator };
+}
+
+type End =
+  | { kind: 'requested'; message: string }
+  | { kind: 'refused'; code: string; message: string };
+
+/** The one call. */
+async function endBy(
+  way: Exclude<EndingWay, { kind: 'none' }>,
+  client: ClusterReader & ClusterWriter,
+  node: Node,
+): Promise<End> {
+  if (way.kind === 'claim') {
+    const deletion = await deleteClaim(client, { node, claim: way.claim });
+    if (deletion.kind === 'refused') return deletion;
+    const gone = deletion.kind === 'gone';
+    const message = `NodeClaim ${deletion.claim} ${gone ? 'is gone' : 'is being deleted'}`;
+    return { kind: 'requested', message };
+  }
+  return endMachine(client, way.terminator, node, way.machine);
+}
+
+function identityOf({ metadata }: NodeClaim): { name: string; uid: string } {
+  return { name: metadata.name, uid: metadata.uid };
+}
+
+export const handler = lambdaHandler(
+  () => awsPorts({ clients, awsWork, machines, terminator, ...observers }),
+  makeHandler,
+);

@@ -1,18 +1,22 @@
+import { faultWithCause } from '../lib/gap/fault.ts';
 import { secondsToNextLook } from '../lib/remediation/pace.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
-import { keepVerdict } from '../lib/remediation/replacement-verdict.ts';
+import { codeOfTimeout, keepVerdict } from '../lib/remediation/replacement-verdict.ts';
 import { readCluster } from '../lib/remediation/situation.ts';
 import { judgeReplacement } from '../lib/remediation/verification.ts';
+import { readVerification } from '../lib/remediation/verification-reads.ts';
 import type { VerificationResult } from '../lib/remediation/workflow-state.ts';
 import { awsPorts, lambdaHandler, readers } from './shared/aws-ports.ts';
-import type { JudgingPorts } from './shared/ports.ts';
+import { machines } from './shared/machine-ports.ts';
+import type { JudgingPorts, Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
 /**
- * VerifyReplacement: the claim gone, nothing left pending, and the new nodes' required DaemonSets
- * Ready. Bounded by the configured time from the commit on.
+ * VerifyReplacement: claim, node and machine gone, nothing left pending, and the new nodes' required
+ * DaemonSets Ready, or a reason why no new node is to be expected. Bounded by the configured time
+ * from the commit on.
  */
-export function makeHandler(ports: JudgingPorts) {
+export function makeHandler(ports: JudgingPorts & Pick<Ports, 'machines'>) {
   return taskHandler(
     'VerifyReplacement',
     ports.log,
@@ -20,7 +24,6 @@ export function makeHandler(ports: JudgingPorts) {
       const { cluster, nodeUid } = state;
       const reader = await ports.readers.connect(cluster);
       const { config, facts, detection, now } = await readCluster(ports, reader, cluster);
-      const unscheduledPods = await reader.listUnscheduledPods();
       const polls = (state.verification?.polls ?? 0) + 1;
       const answer = (
         next: VerificationResult['next'],
@@ -47,7 +50,7 @@ export function makeHandler(ports: JudgingPorts) {
         before,
         facts,
         detection,
-        unscheduledPods,
+        ...(await readVerification(ports, reader, before, facts)),
         now,
         deadline,
         ...(quietSince ? { quietSince } : {}),
@@ -68,26 +71,26 @@ export function makeHandler(ports: JudgingPorts) {
             'verified',
             'replaced',
             verdict.newNode === undefined
-              ? `${state.node} is gone and the other nodes had room for its pods`
+              ? `${state.node} is gone, and no new node was to be expected: ${verdict.because ?? ''}`
               : `${state.node} is gone; ${verdict.newNode} took its place with every required DaemonSet Ready`,
             { newNode: verdict.newNode ?? '' },
           );
         case 'not-needed':
-          return answer('verified', 'replaced', 'nothing was deleted, so nothing is to verify');
+          return answer('verified', 'replaced', 'nothing was ended, so nothing is to verify');
         case 'bad-replacement': {
           const [gap] = verdict.gaps;
           return answer(
             'bad',
             'bad-replacement',
-            `the replacement ${gap?.node ?? ''} shows the same gap: ${gap?.daemonSet ?? ''} ${gap?.cause ?? ''}`,
+            `the replacement ${gap?.node ?? ''} shows the same fault: ${gap === undefined ? '' : faultWithCause(gap)}`,
             { newNode: gap?.node ?? '' },
           );
         }
         case 'timed-out':
-          return answer('timed-out', 'verification-timed-out', verdict.message);
+          return answer('timed-out', codeOfTimeout(verdict), verdict.message);
       }
     },
   );
 }
 
-export const handler = lambdaHandler(() => awsPorts({ readers }), makeHandler);
+export const handler = lambdaHandler(() => awsPorts({ readers, machines }), makeHandler);

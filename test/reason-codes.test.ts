@@ -36,6 +36,7 @@ const awaited = {
   'fresh-read': true,
   'claim-gone': true,
   'node-gone': true,
+  'machine-gone': true,
   'pods-scheduled': true,
   'new-node': true,
   'daemonsets-ready': true,
@@ -121,7 +122,7 @@ function expressions(): { file: string; expression: string }[] {
 const passedOn = [
   /^(string|text|[A-Z][A-Za-z]*(\['code'\])?)$/,
   /^[A-Za-z.]*\b(code|kind|reason|cause)$/,
-  /^(superseded|turn|guarded|outcome\.veto|progress\.refusal|textOf\(item, 'code'\)|'')$/,
+  /^(superseded|turn|guarded|outcome\.veto|progress\.refusal|codeOfTimeout\(verdict\)|textOf\(item, 'code'\)|'')$/,
   /^\{/,
 ];
 

@@ -22,6 +22,8 @@ const passingErrors = [
   'State.Unavailable',
   'State.Contended',
   'Notice.Unavailable',
+  'Machines.Unavailable',
+  'Machines.Busy',
   'Lambda.TooManyRequestsException',
 ];
 

@@ -1,6 +1,8 @@
 import type { AwsWork } from '../../lib/aws-work.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
+import type { Machines, MachineTerminator } from '../../lib/machines.ts';
+import type { InstanceStatuses, NodeGroupRepairs } from '../../lib/observation-ports.ts';
 import type {
   ClusterReader,
   Clusters,
@@ -33,6 +35,13 @@ export interface Ports {
   clients: Clusters<ClusterReader & ClusterWriter>;
   /** What AWS is doing to clusters and zones; absent where nothing can ask AWS. */
   awsWork?: AwsWork;
+  /** The machines behind nodes; absent where nothing can ask AWS. */
+  machines?: Machines;
+  /** Ends a machine, in ReplaceNode alone. */
+  terminator?: MachineTerminator;
+  /** The second observer of nodes that are not Ready; absent where nothing can ask AWS. */
+  instances?: InstanceStatuses;
+  nodeGroupRepairs?: NodeGroupRepairs;
   workflow: Workflow;
   notifier: Notifier;
   publisher: EventPublisher;
@@ -48,7 +57,16 @@ export interface Ports {
 /** What reading a situation takes, in every handler that judges. */
 export type JudgingPorts = Pick<
   Ports,
-  'clock' | 'installation' | 'config' | 'table' | 'log' | 'random' | 'sleep' | 'awsWork'
+  | 'clock'
+  | 'installation'
+  | 'config'
+  | 'table'
+  | 'log'
+  | 'random'
+  | 'sleep'
+  | 'awsWork'
+  | 'instances'
+  | 'nodeGroupRepairs'
 > & { readers: Clusters<ClusterReader> };
 
 /** The same for handlers that change the cluster which they judge. */

@@ -111,8 +111,8 @@ export function isOfKarpenter(node: Node): boolean {
   );
 }
 
-/** The NodePool or node group that the node belongs to. */
-export function poolOf(node: Node): string | undefined {
+/** The NodePool or node group that the node, or the NodeClaim, belongs to. */
+export function poolOf(node: Pick<Node, 'metadata'>): string | undefined {
   return firstLabel(node, poolLabels);
 }
 
@@ -121,7 +121,7 @@ export function zoneOf(node: Node): string | undefined {
   return firstLabel(node, zoneLabels);
 }
 
-function firstLabel(node: Node, names: readonly string[]): string | undefined {
+function firstLabel(node: Pick<Node, 'metadata'>, names: readonly string[]): string | undefined {
   const { labels } = node.metadata;
   if (labels === undefined) return undefined;
   for (const name of names) {

@@ -2,9 +2,10 @@ import type { ClusterReader, StateTable } from '../ports.ts';
 import { type CanaryOutcome, settleCanary } from '../safety/canaries.ts';
 import type { Slot } from '../safety/slots.ts';
 import { ReplacementStore } from './replacement-store.ts';
-import { keepVerdict } from './replacement-verdict.ts';
+import { codeOfTimeout, keepVerdict } from './replacement-verdict.ts';
 import type { ClusterReading } from './situation.ts';
 import { judgeReplacement } from './verification.ts';
+import { readVerification } from './verification-reads.ts';
 
 export type Finished =
   | { kind: 'waiting'; message: string }
@@ -32,7 +33,8 @@ export async function finishCommitted(
     before,
     facts: reading.facts,
     detection: reading.detection,
-    unscheduledPods: await reader.listUnscheduledPods(),
+    // Without AWS: a scan does not wait for it, and only a new node settles it then.
+    ...(await readVerification({}, reader, before, reading.facts)),
     now,
     deadline: before.committedAt + reading.config.timings.verification * 1000,
     ...(before.quietSince === undefined ? {} : { quietSince: before.quietSince }),
@@ -62,7 +64,7 @@ export async function finishCommitted(
       return {
         kind: 'over',
         good: false,
-        code: 'verification-timed-out',
+        code: codeOfTimeout(verdict),
         message: verdict.message,
       };
   }

@@ -23,7 +23,7 @@ export class ReplacementStore {
 
   /** Written right before the one call that destroys. Twice is the same as once. */
   async save(cluster: string, committed: CommittedReplacement): Promise<void> {
-    const { claim, ...rest } = committed;
+    const { claim, machine, ...rest } = committed;
     await this.#table.transact([
       {
         kind: 'put',
@@ -33,6 +33,9 @@ export class ReplacementStore {
             ...rest,
             claim: claim?.name,
             claimUid: claim?.uid,
+            machine: machine?.id,
+            group: machine?.group,
+            desired: machine?.desired,
             ttl: Math.ceil(committed.committedAt / 1000) + keptSeconds,
           }),
         },
@@ -59,12 +62,24 @@ export class ReplacementStore {
     const item = await this.#table.get(replacementKey(cluster, nodeUid));
     if (item === undefined) return undefined;
     const claim = optionalText(item, 'claim');
+    const machine = optionalText(item, 'machine');
+    const instance = optionalText(item, 'instance');
     const pool = optionalText(item, 'pool');
     const quietSince = optionalNumber(item, 'quietSince');
     return {
       node: textOf(item, 'node'),
       nodeUid: textOf(item, 'nodeUid'),
       ...(claim === undefined ? {} : { claim: { name: claim, uid: textOf(item, 'claimUid') } }),
+      ...(machine === undefined
+        ? {}
+        : {
+            machine: {
+              id: machine,
+              group: textOf(item, 'group'),
+              desired: numberOf(item, 'desired'),
+            },
+          }),
+      ...(instance === undefined ? {} : { instance }),
       ...(pool === undefined ? {} : { pool }),
       ...(quietSince === undefined ? {} : { quietSince }),
       committedAt: numberOf(item, 'committedAt'),

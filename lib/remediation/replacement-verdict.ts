@@ -1,3 +1,4 @@
+import { subjectOf } from '../gap/fault.ts';
 import type { StateTable } from '../ports.ts';
 import { Refutations } from '../safety/refuted.ts';
 import { Replacements } from '../safety/replacements.ts';
@@ -23,8 +24,18 @@ export async function keepVerdict(
     });
   }
   if (verdict.kind === 'replaced') return;
-  for (const { daemonSet, node: newNode } of verdict.gaps) {
-    const refutation = { daemonSet, node: before.node, newNode, at: now };
+  for (const gap of verdict.gaps) {
+    const { node: newNode } = gap;
+    const refutation = { daemonSet: subjectOf(gap), node: before.node, newNode, at: now };
     await new Refutations(table).note(cluster, refutation);
   }
+}
+
+/** What a person has to look at when the time is over: the end of the old node, or what comes after. */
+export function codeOfTimeout({
+  what,
+}: Extract<ReplacementVerdict, { kind: 'timed-out' }>): string {
+  const ending = what === 'claim-gone' || what === 'machine-gone' || what === 'node-gone';
+  const code = ending ? 'deletion-stuck' : 'verification-timed-out';
+  return code;
 }

@@ -1,4 +1,3 @@
-import type { ReplacementMethod } from '../config/model.ts';
 import { isKubernetesError } from '../errors.ts';
 import type { Node, NodeClaim } from '../kubernetes/objects.ts';
 import type { ClusterReader, ClusterWriter } from '../ports.ts';
@@ -20,13 +19,11 @@ export type ClaimMatch =
   /** Several claims, or one that names another node: nothing is deleted on that. */
   | { kind: 'inconsistent'; message: string };
 
-export type ReplacementOutcome =
+export type ClaimDeletion =
   /** The claim is on its way out: `already` when it was before this call. */
   | { kind: 'requested'; claim: string; uid: string; already: boolean }
   /** No claim of that uid exists any more. */
   | { kind: 'gone'; claim: string; uid: string }
-  /** Nothing was deleted: a person replaces the node. */
-  | { kind: 'notify'; code: 'method-notify' | 'no-claim'; reason: string }
   /** What was read now is not what the decision was made on. */
   | { kind: 'refused'; code: 'node-gone' | 'node-recreated' | 'claim-mismatch'; message: string };
 
@@ -100,24 +97,15 @@ export function claimOf(node: Node, claims: NodeClaim[]): ClaimMatch {
 }
 
 /**
- * Asks for the replacement of a node. Claim and node are read again first, and the claim is
- * deleted with its uid as precondition. The deletion is only a request: Karpenter drains and
+ * Asks for the deletion of the NodeClaim of a node. Claim and node are read again first, and the
+ * claim is deleted with its uid as precondition. The deletion is only a request: Karpenter drains and
  * terminates, which verification.ts follows. The Node object and the instance are never deleted
  * behind Karpenter's back. Twice is the same as once. Throws KubernetesError for a failed call.
  */
-export async function replaceNode(
+export async function deleteClaim(
   client: Pick<ClusterReader, 'getNode' | 'getNodeClaim'> & Pick<ClusterWriter, 'deleteNodeClaim'>,
-  options: { node: Node; claim: NodeClaim | undefined; method: ReplacementMethod },
-): Promise<ReplacementOutcome> {
-  const { node, claim, method } = options;
-  if (method === 'notify') {
-    const reason = `nodes of kind ${nodeKindOf(node, claim)} are replaced by a person`;
-    return { kind: 'notify', code: 'method-notify', reason };
-  }
-  if (claim === undefined) {
-    const reason = `node ${node.metadata.name} has no NodeClaim, and only NodeClaims are replaced`;
-    return { kind: 'notify', code: 'no-claim', reason };
-  }
+  { node, claim }: { node: Node; claim: NodeClaim },
+): Promise<ClaimDeletion> {
   const { name, uid } = claim.metadata;
   const freshClaim = await client.getNodeClaim(name);
   if (freshClaim === undefined || freshClaim.metadata.uid !== uid) {

@@ -3,10 +3,10 @@ import { KubernetesError } from '../../lib/errors.ts';
 import type { NodeClaim } from '../../lib/kubernetes/objects.ts';
 import {
   claimOf,
+  deleteClaim,
   instanceOf,
   type NodeKind,
   nodeKindOf,
-  replaceNode,
 } from '../../lib/remediation/replacement.ts';
 import { claim, type NodeParts, node } from './builders.ts';
 import { FakeCluster } from './fake-cluster.ts';
@@ -120,20 +120,20 @@ describe('claimOf', () => {
   });
 });
 
-describe('replaceNode', () => {
+describe('deleteClaim', () => {
   function cluster(): FakeCluster {
     const fake = new FakeCluster();
     fake.nodes = [node()];
     fake.claims = [claim()];
     return fake;
   }
-  const options = { node: node(), claim: claim(), method: 'delete-nodeclaim' as const };
+  const options = { node: node(), claim: claim() };
   const deletions = (fake: FakeCluster) => fake.calls.filter((call) => call.startsWith('delete'));
   const named = { claim: 'general-abc', uid: 'uid-claim' };
 
   it('deletes the claim, and neither node nor anything else', async () => {
     const fake = cluster();
-    expect(await replaceNode(fake, options)).toEqual({
+    expect(await deleteClaim(fake, options)).toEqual({
       kind: 'requested',
       ...named,
       already: false,
@@ -144,22 +144,22 @@ describe('replaceNode', () => {
 
   it('does no harm the second time', async () => {
     const fake = cluster();
-    await replaceNode(fake, options);
-    expect(await replaceNode(fake, options)).toEqual({
+    await deleteClaim(fake, options);
+    expect(await deleteClaim(fake, options)).toEqual({
       kind: 'requested',
       ...named,
       already: true,
     });
     fake.claims = [];
     fake.nodes = [];
-    expect(await replaceNode(fake, options)).toEqual({ kind: 'gone', ...named });
+    expect(await deleteClaim(fake, options)).toEqual({ kind: 'gone', ...named });
     expect(deletions(fake)).toHaveLength(1);
   });
 
   it('leaves a claim alone that took the name', async () => {
     const fake = cluster();
     fake.claims = [claim({ uid: 'uid-next' })];
-    expect(await replaceNode(fake, options)).toEqual({ kind: 'gone', ...named });
+    expect(await deleteClaim(fake, options)).toEqual({ kind: 'gone', ...named });
     expect(deletions(fake)).toEqual([]);
   });
 
@@ -171,7 +171,7 @@ describe('replaceNode', () => {
       fake.claims = [claim({ uid: 'uid-next' })];
       return found;
     };
-    expect(await replaceNode(fake, options)).toEqual({ kind: 'gone', ...named });
+    expect(await deleteClaim(fake, options)).toEqual({ kind: 'gone', ...named });
     expect(fake.claims[0]?.metadata.deletionTimestamp).toBeUndefined();
   });
 
@@ -180,7 +180,7 @@ describe('replaceNode', () => {
     fake.deleteNodeClaim = async () => {
       throw new KubernetesError('conflict', 'try again');
     };
-    await expect(replaceNode(fake, options)).rejects.toMatchObject({ code: 'Kubernetes.conflict' });
+    await expect(deleteClaim(fake, options)).rejects.toMatchObject({ code: 'Kubernetes.conflict' });
   });
 
   it.each<[string, string, (fake: FakeCluster) => void]>([
@@ -222,27 +222,7 @@ describe('replaceNode', () => {
   ])('refuses with %s when %s', async (code, _title, change) => {
     const fake = cluster();
     change(fake);
-    expect(await replaceNode(fake, options)).toMatchObject({ kind: 'refused', code });
+    expect(await deleteClaim(fake, options)).toMatchObject({ kind: 'refused', code });
     expect(deletions(fake)).toEqual([]);
-  });
-
-  it('only tells a person where the method is notify', async () => {
-    const fake = cluster();
-    const group = node({ labels: { 'eks.amazonaws.com/nodegroup': 'blue' } });
-    expect(await replaceNode(fake, { node: group, claim: undefined, method: 'notify' })).toEqual({
-      kind: 'notify',
-      code: 'method-notify',
-      reason: expect.stringContaining('managed-node-group'),
-    });
-    expect(fake.calls).toEqual([]);
-  });
-
-  it('only tells a person where there is no claim', async () => {
-    const fake = cluster();
-    expect(await replaceNode(fake, { ...options, claim: undefined })).toMatchObject({
-      kind: 'notify',
-      code: 'no-claim',
-    });
-    expect(fake.calls).toEqual([]);
   });
 });

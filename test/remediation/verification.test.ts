@@ -219,7 +219,11 @@ describe('judgeReplacement', () => {
     expect(first).toMatchObject({ kind: 'waiting', quietSince: committedAt + 60_000 });
     const quietSince = committedAt + 60_000;
     expect(judge({ seconds: 179, quietSince })).toMatchObject({ kind: 'waiting', quietSince });
-    expect(judge({ seconds: 180, quietSince })).toEqual({ kind: 'replaced', newNodes: [] });
+    expect(judge({ seconds: 180, quietSince })).toEqual({
+      kind: 'replaced',
+      newNodes: [],
+      because: 'none of its pods waits for a node: the other nodes had room',
+    });
   });
 
   it('begins to wait for quiet anew after a pod pended', () => {
