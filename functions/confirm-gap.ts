@@ -1,3 +1,4 @@
+import { faultText, faultWithCause, subjectOf } from '../lib/gap/fault.ts';
 import { FaultStore } from '../lib/remediation/fault-store.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import {
@@ -58,15 +59,16 @@ export function makeHandler(ports: JudgingPorts) {
       switch (judgement.kind) {
         case 'act': {
           const { primary, gaps } = judgement;
-          const daemonSets = gaps.map((gap) => gap.daemonSet);
+          const daemonSets = gaps.map(subjectOf);
           const { cluster, nodeUid } = state;
           const fault = { daemonSets, cause: primary.cause };
           await new FaultStore(ports.table).save(cluster, nodeUid, fault, ports.clock.now());
           const blamed = primary.blame === 'node' ? 'node' : 'node for now, as a canary';
-          const message = `${primary.daemonSet}: ${primary.cause}, blamed on the ${blamed}: ${primary.message}`;
+          const message = `${faultWithCause(primary)}, blamed on the ${blamed}: ${primary.message}`;
           return {
             ...answer('act', 'gap-confirmed', message),
             daemonSets: daemonSets.join(','),
+            faults: gaps.map(faultText).join(', '),
             cause: primary.cause,
             blame: primary.blame,
             since: primary.since,

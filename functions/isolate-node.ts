@@ -1,5 +1,6 @@
 import { requirementOf } from '../lib/config/required.ts';
 import { shouldRun } from '../lib/gap/eligibility.ts';
+import { faultWithCause } from '../lib/gap/fault.ts';
 import { type Guarded, guard } from '../lib/remediation/guard.ts';
 import { chooseTaint, isolateNode } from '../lib/remediation/isolation.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
@@ -80,9 +81,7 @@ export function makeHandler(ports: ActingPorts) {
 }
 
 function reasonOf(guarded: Exclude<Guarded, { kind: 'refused' }>): string {
-  return guarded.kind === 'go'
-    ? `${guarded.act.primary.daemonSet}: ${guarded.act.primary.cause}`
-    : guarded.message;
+  return guarded.kind === 'go' ? faultWithCause(guarded.act.primary) : guarded.message;
 }
 
 export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);

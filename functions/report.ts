@@ -5,6 +5,7 @@ import { FaultStore } from '../lib/remediation/fault-store.ts';
 import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
+import { faultLine } from '../lib/report/fault-line.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { clients } from './shared/aws-clients.ts';
@@ -110,9 +111,7 @@ function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): No
     body: [
       outcome.message,
       `The node is ${outcome.node}.`,
-      ...(confirm?.daemonSets
-        ? [`Gap: ${confirm.daemonSets} (${confirm.cause}, blame ${confirm.blame}).`]
-        : []),
+      ...(confirm?.daemonSets ? [faultLine(confirm)] : []),
       next,
       `Episode ${episode}, attempt ${attempt}, execution ${execution}`,
     ].join('\n'),

@@ -1,5 +1,6 @@
 import { isoTime } from '../lib/clock.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
+import { faultLine } from '../lib/report/fault-line.ts';
 import { Approvals, answersTo } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import type * as z from '../lib/zod.ts';
@@ -69,10 +70,7 @@ function factsFor({ state, question }: ApprovalEvent): string[] {
     `Node ${state.node} in cluster ${state.cluster}, episode ${state.episode}, attempt ${state.attempt}.`,
     ...(confirm === undefined
       ? []
-      : [
-          confirm.message,
-          `Gap since ${isoTime(confirm.since)}: ${confirm.daemonSets} (${confirm.cause}, blame ${confirm.blame}).`,
-        ]),
+      : [confirm.message, faultLine(confirm, ` since ${isoTime(confirm.since)}`)]),
     ...(question === 'drain-blocked' && drain !== undefined
       ? [
           drain.message,

@@ -1,4 +1,5 @@
 import { parseTime } from '../lib/clock.ts';
+import { isConditionFault, subjectOf } from '../lib/gap/fault.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import type { RestartResult } from '../lib/remediation/workflow-state.ts';
@@ -23,9 +24,14 @@ export function makeHandler(ports: ActingPorts) {
       const at = ports.clock.now();
       const guarded = guard(situation, state, execution);
       if (guarded.kind !== 'go') return { code: guarded.code, message: guarded.message, at };
-      const { pod, daemonSet } = guarded.act.primary;
+      const { primary } = guarded.act;
+      const pod = isConditionFault(primary) ? undefined : primary.pod;
       if (pod === undefined) {
-        return { code: 'no-pod', message: `no pod of ${daemonSet} is there to restart`, at };
+        return {
+          code: 'no-pod',
+          message: `no pod of ${subjectOf(primary)} is there to restart`,
+          at,
+        };
       }
       const current = situation.facts.pods.find(({ metadata }) => metadata.uid === pod.uid);
       const createdAt = parseTime(current?.metadata.creationTimestamp);

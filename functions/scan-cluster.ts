@@ -4,14 +4,19 @@ import type { UnknownEntry } from '../lib/gap/model.ts';
 import { isReadInFull } from '../lib/gap/pod-reads.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
+import type { Node } from '../lib/kubernetes/objects.ts';
 import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
-import { actionableGaps, type GapVerdict } from '../lib/remediation/actionable.ts';
+import {
+  actionableConditions,
+  actionableGaps,
+  type FaultVerdict,
+} from '../lib/remediation/actionable.ts';
 import { compareStatus } from '../lib/remediation/compare-status.ts';
 import { finishCommitted } from '../lib/remediation/finish-committed.ts';
 import { keepEpisodes } from '../lib/remediation/keep-episodes.ts';
+import { holdBack } from '../lib/remediation/outside.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
-import { holdBack } from '../lib/remediation/outside.ts';
 import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
 import { settleQuestions } from '../lib/remediation/settle-questions.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
@@ -45,6 +50,8 @@ export interface ScanResult {
   cluster: string;
   nodes: number;
   gaps: number;
+  /** Node conditions that are faults, where any are configured. */
+  conditions?: number;
   actionable: number;
   unknown: number;
   attempts: number;
@@ -70,13 +77,17 @@ export function makeHandler(ports: ScanPorts) {
     const slots = await new Slots(ports.table, ports.clock, reading.config.breaker, ports).list(
       cluster,
     );
-    const judged = actionableGaps(reading.detection, reading.facts, reading.config, reading.now, {
+    const beyond = {
       installation: ports.installation,
       breakerStates: breakers,
       inWork: slots,
-      leavingReason: (node) => leavingReason(reading.leaving, node),
-    });
-    const { config, facts } = reading;
+      leavingReason: (node: Node) => leavingReason(reading.leaving, node),
+    };
+    const { config, detection, facts, now } = reading;
+    const judged = [
+      ...actionableGaps(detection, facts, config, now, beyond),
+      ...actionableConditions(detection, facts, config, now, beyond),
+    ];
     const { verdicts } = await holdBack(ports, { cluster, config, nodes: facts.nodes }, judged);
     const plan = planScan({
       cluster,
@@ -219,15 +230,17 @@ async function closeQuestions(
 async function summarise(
   ports: ScanPorts,
   reading: ClusterReading,
-  verdicts: GapVerdict[],
+  verdicts: FaultVerdict[],
   plan: ScanPlan,
   disagreeing: UnknownEntry[],
 ): Promise<ScanResult> {
   const { detection, facts } = reading;
+  const { conditionFaults } = detection;
   const result: ScanResult = {
     cluster: facts.cluster,
     nodes: detection.nodes,
     gaps: detection.gaps.length,
+    ...(conditionFaults === undefined ? {} : { conditions: conditionFaults.length }),
     actionable: verdicts.filter(({ kind }) => kind === 'actionable').length,
     unknown: detection.unknown.length + disagreeing.length,
     attempts: plan.attempts.length,
@@ -242,6 +255,9 @@ async function summarise(
     ...(fullReadAt === undefined ? {} : { fullReadAt }),
   });
   ports.metrics.count('Gaps', result.gaps, { cluster: result.cluster });
+  if (conditionFaults !== undefined) {
+    ports.metrics.count('ConditionFaults', conditionFaults.length, { cluster: result.cluster });
+  }
   ports.metrics.count('Unknown', result.unknown, { cluster: result.cluster });
   ports.metrics.count('StatusDisagrees', disagreeing.length, { cluster: result.cluster });
   for (const { daemonSet, reason, message } of disagreeing) {
@@ -257,8 +273,8 @@ async function summarise(
   return result;
 }
 
-/** How many gaps are left alone for each reason. */
-function notActedOn(verdicts: GapVerdict[]): Map<string, number> {
+/** How many faults are left alone for each reason. */
+function notActedOn(verdicts: FaultVerdict[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const verdict of verdicts) {
     if (verdict.kind === 'actionable') continue;

@@ -30,6 +30,12 @@ export function faultText(fault: Fault): string {
   return isConditionFault(fault) ? conditionText(fault.condition) : fault.daemonSet;
 }
 
+/** A fault with its cause: `kube-system/aws-node: crash-loop`, or the condition in words. */
+export function faultWithCause(fault: Fault): string {
+  const text = faultText(fault);
+  return isConditionFault(fault) ? text : `${text}: ${fault.cause}`;
+}
+
 /** A condition in words: `condition KernelDeadlock=True (DockerHung)`. */
 export function conditionText(condition: {
   type: string;

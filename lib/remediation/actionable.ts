@@ -6,7 +6,8 @@
  * the same parts: standing of the gap, vetoes of the node, breaker of its scopes.
  */
 import type { Config } from '../config/model.ts';
-import type { ClusterFacts, Detection, Gap } from '../gap/model.ts';
+import { faultsOf } from '../gap/fault.ts';
+import type { ClusterFacts, ConditionFault, Detection, Fault, Gap } from '../gap/model.ts';
 import { leftOut, poolOf, zoneOf } from '../gap/node-kinds.ts';
 import type { Node, NodeClaim } from '../kubernetes/objects.ts';
 import {
@@ -26,19 +27,22 @@ import { deferral } from './replaceable.ts';
 import { claimOf } from './replacement.ts';
 import { standingOf } from './standing.ts';
 
-/** A gap with the answer to "would nodegap act on it now?". */
-export type GapVerdict =
+/** A fault, `gap`, with the answer to "would nodegap act on it now?". */
+export type FaultVerdict<F extends Fault = Fault> =
   /** `canary`: the blame is unclear, and this node alone is taken to find out. */
-  | { kind: 'actionable'; gap: Gap; canary: boolean }
+  | { kind: 'actionable'; gap: F; canary: boolean }
   | {
       kind: 'not-actionable';
-      gap: Gap;
+      gap: F;
       /** Stable, see docs/reason-codes.md. */
       code: string;
       message: string;
       /** It may become actionable by the mere passing of time or the work of nodegap itself. */
       passing: boolean;
     };
+
+export type GapVerdict = FaultVerdict<Gap>;
+export type ConditionVerdict = FaultVerdict<ConditionFault>;
 
 /** What is known beyond one read of the cluster; a dump or a plain scan has nothing of it. */
 export interface BeyondTheRead {
@@ -68,12 +72,36 @@ export function actionableGaps(
   now: number,
   beyond: BeyondTheRead = {},
 ): GapVerdict[] {
+  return verdictsOf(detection.gaps, detection, facts, config, now, beyond);
+}
+
+/** The same for each node condition of `detection` that is a fault. */
+export function actionableConditions(
+  detection: Detection,
+  facts: ClusterFacts,
+  config: Config,
+  now: number,
+  beyond: BeyondTheRead = {},
+): ConditionVerdict[] {
+  return verdictsOf(detection.conditionFaults ?? [], detection, facts, config, now, beyond);
+}
+
+function verdictsOf<F extends Fault>(
+  faults: readonly F[],
+  detection: Detection,
+  facts: ClusterFacts,
+  config: Config,
+  now: number,
+  beyond: BeyondTheRead,
+): FaultVerdict<F>[] {
+  if (faults.length === 0) return [];
   const claimFor = claimFinder(facts);
   const counts = scopeCountsOf(detection, facts, config, beyond.inWork ?? []);
   const nodes = new Map(facts.nodes.map((node) => [node.metadata.uid, node]));
-  return detection.gaps.map((gap): GapVerdict => {
-    const standing = standingOf(gap, detection.gaps, beyond.others?.notReady);
-    const no = (code: string, message: string, passing: boolean): GapVerdict => {
+  const all = faultsOf(detection);
+  return faults.map((gap): FaultVerdict<F> => {
+    const standing = standingOf(gap, all, beyond.others?.notReady);
+    const no = (code: string, message: string, passing: boolean): FaultVerdict<F> => {
       return { kind: 'not-actionable', gap, code, message, passing };
     };
     if (standing.kind === 'never') return no(standing.code, standing.message, false);
@@ -114,7 +142,7 @@ export function scopeCountsOf(
   const { breaker } = config;
   return countScopes({
     nodes: facts.nodes,
-    gaps: detection.gaps,
+    gaps: faultsOf(detection),
     inWork: [...inWork],
     percent: breaker.maxUnhealthyPercent,
     ...(breaker.maxUnhealthyNodes === undefined ? {} : { most: breaker.maxUnhealthyNodes }),

@@ -1,4 +1,4 @@
-import { type Cause, causes } from '../gap/model.ts';
+import { type FaultCause, faultCauses } from '../gap/fault.ts';
 import type { ItemKey, StateTable } from '../ports.ts';
 import { oneOf, textsOf } from '../safety/item-fields.ts';
 import { clusterPk } from '../safety/keys.ts';
@@ -7,10 +7,10 @@ import { clusterPk } from '../safety/keys.ts';
 const keptSeconds = 30 * 86_400;
 
 /** What a node is isolated for. */
-export interface Fault {
-  /** `namespace/name`. */
+export interface RememberedFault {
+  /** The DaemonSets, and conditions as `subjectOf` names them. */
   daemonSets: string[];
-  cause: Cause;
+  cause: FaultCause;
 }
 
 /**
@@ -25,18 +25,18 @@ export class FaultStore {
   }
 
   /** `at`: epoch ms. */
-  async save(cluster: string, nodeUid: string, fault: Fault, at: number): Promise<void> {
+  async save(cluster: string, nodeUid: string, fault: RememberedFault, at: number): Promise<void> {
     const { daemonSets, cause } = fault;
     const ttl = Math.ceil(at / 1000) + keptSeconds;
     const item = { ...faultKey(cluster, nodeUid), daemonSets, cause, ttl };
     await this.#table.transact([{ kind: 'put', item }]);
   }
 
-  async load(cluster: string, nodeUid: string): Promise<Fault | undefined> {
+  async load(cluster: string, nodeUid: string): Promise<RememberedFault | undefined> {
     const item = await this.#table.get(faultKey(cluster, nodeUid));
     return item === undefined
       ? undefined
-      : { daemonSets: textsOf(item, 'daemonSets'), cause: oneOf(item, 'cause', causes) };
+      : { daemonSets: textsOf(item, 'daemonSets'), cause: oneOf(item, 'cause', faultCauses) };
   }
 
   /** The node is not isolated any more. */

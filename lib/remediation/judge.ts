@@ -1,8 +1,9 @@
 import type { ClusterConfig } from '../config/model.ts';
-import type { Gap, UnknownEntry } from '../gap/model.ts';
+import { isConditionFault, subjectOf } from '../gap/fault.ts';
+import { causes, type Fault, type UnknownEntry } from '../gap/model.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { Scope } from '../safety/scope.ts';
-import type { Fault } from './fault-store.ts';
+import type { RememberedFault } from './fault-store.ts';
 import { type Ladder, ladderOf } from './ladder.ts';
 import { standingOf } from './standing.ts';
 
@@ -21,9 +22,10 @@ export type Reach = 'isolate' | 'replace';
 export type Judgement =
   | {
       kind: 'act';
-      gaps: Gap[];
-      /** The gap that the attempt is about: the one that allows most. */
-      primary: Gap;
+      /** What the node may be acted on for, conditions too. */
+      gaps: Fault[];
+      /** The fault that the attempt is about: the one that allows most. */
+      primary: Fault;
       ladder: ActingLadder;
       reach: Reach;
       /** The blame is unclear: only as the canary of that DaemonSet. */
@@ -51,8 +53,8 @@ export interface JudgeFacts {
   node: Node | undefined;
   /** Undefined when the configuration no longer names the cluster. */
   cluster: ClusterConfig | undefined;
-  /** All gaps of the cluster, from the same read as `node`. */
-  gaps: readonly Gap[];
+  /** All faults of the cluster, from the same read as `node`. */
+  gaps: readonly Fault[];
   unknown: readonly UnknownEntry[];
   /** A read that the judgement needs and that failed: no action follows from it, ever. */
   doubt: Objection | undefined;
@@ -62,7 +64,7 @@ export interface JudgeFacts {
   /** Only the breaker of the scopes of this node. */
   breaker: Objection | undefined;
   /** What the node was isolated for, needed once nodegap's own taint hides it. */
-  remembered?: Fault;
+  remembered?: RememberedFault;
   /** The node bears nodegap's own NoSchedule taint, and its mark says so. */
   tainted: boolean;
 }
@@ -135,8 +137,11 @@ function withoutGap(facts: JudgeFacts): Judgement {
         entry.daemonSet === undefined &&
         !besideHealth.has(entry.reason)),
   );
+  const well = 'every required DaemonSet is Ready on the node';
+  const message =
+    facts.remembered?.cause === 'node-condition' ? `the condition is gone, and ${well}` : well;
   return doubt === undefined
-    ? { kind: 'healthy', message: 'every required DaemonSet is Ready on the node' }
+    ? { kind: 'healthy', message }
     : { kind: 'wait', code: doubt.reason, message: doubt.message, doubt: true };
 }
 
@@ -145,18 +150,20 @@ function withoutGap(facts: JudgeFacts): Judgement {
  * taint alone. That is no recovery and no new cause: the fault known before the taint stands, and
  * so does its blame, unless the other nodes show meanwhile that the fault is not this node's.
  */
-function behindOwnTaint(gap: Gap, facts: JudgeFacts): Gap {
+function behindOwnTaint(gap: Fault, facts: JudgeFacts): Fault {
+  if (isConditionFault(gap)) return gap;
   const { remembered } = facts;
+  const cause = causes.find((known) => known === remembered?.cause);
   const hidden =
     facts.tainted &&
     gap.cause === 'untolerated-taint' &&
     remembered?.daemonSets.includes(gap.daemonSet) === true;
-  if (!hidden || remembered === undefined) return gap;
-  const before = { ...gap, cause: remembered.cause, pastGrace: true, confirmed: true };
+  if (!hidden || cause === undefined) return gap;
+  const before = { ...gap, cause, pastGrace: true, confirmed: true };
   const elsewhere = facts.gaps.find(
     (other) =>
       other.nodeUid !== gap.nodeUid &&
-      other.daemonSet === gap.daemonSet &&
+      subjectOf(other) === gap.daemonSet &&
       (other.blame === 'daemonset' ||
         other.blame === 'cluster' ||
         (other.blame === 'zone' && other.zone === gap.zone)),
@@ -171,7 +178,7 @@ function behindOwnTaint(gap: Gap, facts: JudgeFacts): Gap {
       };
 }
 
-function byStanding(gaps: Gap[], facts: JudgeFacts): Judgement {
+function byStanding(gaps: Fault[], facts: JudgeFacts): Judgement {
   const others = facts.gaps.filter((gap) => gap.nodeUid !== facts.nodeUid);
   const everything = [...others, ...gaps];
   const judged = gaps.map((gap) => ({ gap, standing: standingOf(gap, everything) }));
@@ -191,7 +198,7 @@ function byStanding(gaps: Gap[], facts: JudgeFacts): Judgement {
         primary: primary.gap,
         ladder,
         reach: primary.gap.ceiling === 'replace' ? 'replace' : 'isolate',
-        ...(primary.canary ? { canaryFor: primary.gap.daemonSet } : {}),
+        ...(primary.canary ? { canaryFor: subjectOf(primary.gap) } : {}),
       };
     }
   }
@@ -204,7 +211,7 @@ function byStanding(gaps: Gap[], facts: JudgeFacts): Judgement {
   if (chosen.standing.kind === 'not-yet') return { kind: 'wait', code, message, doubt: false };
   // What is left is not what the attempt is about: for the attempt, the node is well again.
   const about = facts.remembered?.daemonSets;
-  if (about !== undefined && !gaps.some((gap) => about.includes(gap.daemonSet))) {
+  if (about !== undefined && !gaps.some((gap) => about.includes(subjectOf(gap)))) {
     return withoutGap(facts);
   }
   return { kind: 'refuse', code, message };

@@ -1,7 +1,9 @@
 import { longestFunctionTimeoutSeconds } from '../aws/function-timeouts.ts';
 import type { Clock } from '../clock.ts';
+import { faultsOf } from '../gap/fault.ts';
 import type { StateTable, Workflow } from '../ports.ts';
 import { type Episode, Episodes } from '../safety/episodes.ts';
+import { doubtsOf } from './doubts.ts';
 import type { ClusterReading } from './situation.ts';
 
 interface EpisodePorts {
@@ -24,9 +26,9 @@ export async function keepEpisodes(
 ): Promise<void> {
   const { cluster, nodes } = reading.facts;
   const episodes = new Episodes(ports.table, ports.clock);
-  const troubled = new Set(reading.detection.gaps.map((gap) => gap.nodeUid));
+  const troubled = new Set(faultsOf(reading.detection).map((fault) => fault.nodeUid));
   const present = new Set(nodes.map((node) => node.metadata.uid));
-  const doubtful = new Set(reading.detection.unknown.map((entry) => entry.node));
+  const doubtful = new Set(doubtsOf(reading.detection, reading.records).map((entry) => entry.node));
   for (const episode of await episodes.list(cluster)) {
     const { nodeUid } = episode;
     if (episode.state !== 'open' || inWork.has(nodeUid)) continue;

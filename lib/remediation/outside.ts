@@ -3,7 +3,7 @@ import type { AwsWork } from '../aws-work.ts';
 import type { Config } from '../config/model.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import { judgeOutside, type OutsideObjection, readOutside } from '../safety/outside-holds.ts';
-import type { GapVerdict } from './actionable.ts';
+import type { FaultVerdict } from './actionable.ts';
 import type { Judgement } from './judge.ts';
 
 export interface OutsidePorts {
@@ -28,7 +28,7 @@ export async function withOutside(
 }
 
 export interface HeldBack {
-  verdicts: GapVerdict[];
+  verdicts: FaultVerdict[];
   /** What holds, once each. */
   holds: Pick<OutsideObjection, 'code' | 'message'>[];
 }
@@ -37,7 +37,7 @@ export interface HeldBack {
 export async function holdBack(
   { awsWork }: OutsidePorts,
   { cluster, config, nodes }: { cluster: string; config: Config; nodes: readonly Node[] },
-  verdicts: readonly GapVerdict[],
+  verdicts: readonly FaultVerdict[],
 ): Promise<HeldBack> {
   const wanted = new Set(
     verdicts.flatMap(({ kind, gap }) => (kind === 'actionable' ? [gap.nodeUid] : [])),
@@ -52,7 +52,7 @@ export async function holdBack(
   const holds = new Map<string, HeldBack['holds'][number]>();
   for (const { code, message } of objections.values()) holds.set(message, { code, message });
   return {
-    verdicts: verdicts.map((verdict): GapVerdict => {
+    verdicts: verdicts.map((verdict): FaultVerdict => {
       const objection =
         verdict.kind === 'actionable' ? objections.get(verdict.gap.nodeUid) : undefined;
       if (objection === undefined) return verdict;

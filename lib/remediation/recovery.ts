@@ -1,4 +1,6 @@
 import type { ApprovalPolicy, Timings } from '../config/model.ts';
+import { faultText, isConditionFault, subjectOf } from '../gap/fault.ts';
+import type { Fault } from '../gap/model.ts';
 import type { Judgement } from './judge.ts';
 import { type RecoveryResult, scopeFields, type WorkflowState } from './workflow-state.ts';
 
@@ -54,17 +56,13 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
   }
   const wantsRestart = judgement.ladder.restartFirst || judgement.canaryFor !== undefined;
   if (wantsRestart && facts.restartable && state.restart === undefined) {
-    return answer('restart', 'restart', `restarting the pod of ${judgement.primary.daemonSet}`);
+    return answer('restart', 'restart', `restarting the pod of ${subjectOf(judgement.primary)}`);
   }
   if (!overdue) {
     return answer('wait', 'hold-down', judgement.primary.message);
   }
   if (judgement.reach === 'isolate') {
-    return answer(
-      'stay-isolated',
-      'ceiling-isolate',
-      `the configuration allows no more than isolation for ${judgement.primary.daemonSet}`,
-    );
+    return answer('stay-isolated', 'ceiling-isolate', isolationOnly(judgement.primary));
   }
   if (facts.irreplaceable !== null) {
     return answer('stay-isolated', facts.irreplaceable.code, facts.irreplaceable.message);
@@ -96,4 +94,9 @@ function isConsent(decision: string | undefined): boolean {
 function maxPolls({ state, timings }: RecoveryFacts): number {
   const wait = Math.max(1, state.isolation?.waitSeconds ?? timings.poll);
   return Math.ceil((timings.holdDown + 2 * timings.podGrace + timings.holdUp) / wait) + 4;
+}
+
+function isolationOnly(fault: Fault): string {
+  const lowered = isConditionFault(fault) ? fault.loweredBecause : undefined;
+  return lowered ?? `the configuration allows no more than isolation for ${faultText(fault)}`;
 }

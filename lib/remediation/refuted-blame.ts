@@ -1,5 +1,6 @@
 import { isoTime } from '../clock.ts';
-import type { Detection, Gap } from '../gap/model.ts';
+import { isConditionFault, subjectOf } from '../gap/fault.ts';
+import type { Detection, Fault } from '../gap/model.ts';
 import type { Refutation } from '../safety/refuted.ts';
 
 /**
@@ -13,30 +14,36 @@ export function withRefutedBlame(
 ): Detection {
   if (refutations.length === 0) return detection;
   const byDaemonSet = new Map(refutations.map((refuted) => [refuted.daemonSet, refuted]));
+  const judged = <F extends Fault>(fault: F): F => {
+    const refuted = byDaemonSet.get(subjectOf(fault));
+    return refuted !== undefined && isRefuted(fault, refuted) ? blamed(fault, refuted) : fault;
+  };
+  const { gaps, conditionFaults } = detection;
   return {
     ...detection,
-    gaps: detection.gaps.map((gap) => {
-      const refuted = byDaemonSet.get(gap.daemonSet);
-      return refuted !== undefined && isRefuted(gap, refuted) ? blamed(gap, refuted) : gap;
-    }),
+    gaps: gaps.map(judged),
+    ...(conditionFaults === undefined ? {} : { conditionFaults: conditionFaults.map(judged) }),
   };
 }
 
-function isRefuted(gap: Gap, refuted: Refutation): boolean {
+function isRefuted(gap: Fault, refuted: Refutation): boolean {
   return gap.blame === 'unclear' || (gap.blame === 'node' && gap.since <= refuted.at);
 }
 
-function blamed(gap: Gap, { node, newNode, at }: Refutation): Gap {
+function blamed<F extends Fault>(gap: F, { node, newNode, at }: Refutation): F {
   return {
     ...gap,
-    blame: 'daemonset',
-    blameReason: `${node} was replaced, and at ${isoTime(at)} its successor ${newNode} had the same gap`,
+    // A condition has no DaemonSet: what all nodes share is to blame.
+    blame: isConditionFault(gap) ? 'cluster' : 'daemonset',
+    blameReason: `${node} was replaced, and at ${isoTime(at)} its successor ${newNode} had the same ${isConditionFault(gap) ? 'condition' : 'gap'}`,
     blameEvidence: [
       {
         object: `node ${newNode}`,
-        field: `gap of ${gap.daemonSet}`,
+        field: isConditionFault(gap) ? subjectOf(gap) : `gap of ${subjectOf(gap)}`,
         value: `seen at ${isoTime(at)}, after it replaced ${node}`,
-        wouldChange: `no node has a gap of ${gap.daemonSet} any more`,
+        wouldChange: isConditionFault(gap)
+          ? 'no node has it any more'
+          : `no node has a gap of ${subjectOf(gap)} any more`,
       },
     ],
   };

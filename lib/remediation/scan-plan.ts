@@ -1,8 +1,9 @@
-import type { Gap } from '../gap/model.ts';
+import { faultText, faultWithCause, isConditionFault, subjectOf } from '../gap/fault.ts';
+import type { Fault } from '../gap/model.ts';
 import type { Node } from '../kubernetes/objects.ts';
 import type { Notice } from '../ports.ts';
 import { isIsolationTaint, readMark } from '../safety/ownership.ts';
-import type { GapVerdict } from './actionable.ts';
+import type { FaultVerdict } from './actionable.ts';
 
 /** A node that an attempt is wanted for, and why. */
 export interface WantedAttempt {
@@ -26,13 +27,13 @@ export interface ScanPlan {
 const silent = new Set(['not-required', 'node-not-ready', 'breaker-open', 'breaker-cooling']);
 
 /**
- * Decides, purely, what a scan asks for: an attempt for each node with an actionable gap, an
+ * Decides, purely, what a scan asks for: an attempt for each node with an actionable fault, an
  * attempt for each node that bears our mark or taint while no execution has its slot (safety rule
  * 10), and an alert for each DaemonSet whose gaps touching a node does not cure.
  */
 export function planScan(input: {
   cluster: string;
-  verdicts: readonly GapVerdict[];
+  verdicts: readonly FaultVerdict[];
   nodes: readonly Node[];
   /** Uids of the nodes whose slot a live execution has. */
   inWork: ReadonlySet<string>;
@@ -68,15 +69,15 @@ function isolatedUid(installation: string): (node: Node) => string[] {
   return (node) => (bearsOurs(node, installation) ? [node.metadata.uid] : []);
 }
 
-function alertsOf(cluster: string, verdicts: readonly GapVerdict[]): GapAlert[] {
-  const groups = new Map<string, { code: string; message: string; gaps: Gap[] }>();
+function alertsOf(cluster: string, verdicts: readonly FaultVerdict[]): GapAlert[] {
+  const groups = new Map<string, { code: string; message: string; gaps: Fault[] }>();
   for (const verdict of verdicts) {
     const { gap } = verdict;
     if (verdict.kind === 'actionable' || silent.has(verdict.code)) continue;
     // What passes by itself is no news. An unclear blame may clear up, but a person can do it now.
     if (verdict.passing && verdict.code !== 'blame-unclear') continue;
     if (!gap.pastGrace || !gap.confirmed || !gap.required) continue;
-    const key = `${gap.daemonSet}#${verdict.code}`;
+    const key = `${subjectOf(gap)}#${verdict.code}`;
     const group = groups.get(key) ?? { code: verdict.code, message: verdict.message, gaps: [] };
     group.gaps.push(gap);
     groups.set(key, group);
@@ -87,26 +88,43 @@ function alertsOf(cluster: string, verdicts: readonly GapVerdict[]): GapAlert[] 
   }));
 }
 
-function alertNotice(cluster: string, code: string, message: string, gaps: Gap[]): Notice {
+function alertNotice(cluster: string, code: string, message: string, gaps: Fault[]): Notice {
   const [first] = gaps;
-  const daemonSet = first?.daemonSet ?? '';
   const count = gaps.length === 1 ? '1 node' : `${gaps.length} nodes`;
   const names = gaps.slice(0, 20).map((gap) => gap.node);
   const more = gaps.length > 20 ? ` and ${gaps.length - 20} more` : '';
+  const what = wordsOf(first);
   return {
     kind: 'alert',
     cluster,
-    subject:
-      `nodegap: ${daemonSet} not Ready on ${count} in ${cluster}: ${first?.cause ?? ''}, ${code}`.slice(
-        0,
-        100,
-      ),
+    subject: `nodegap: ${what.state} on ${count} in ${cluster}: ${what.cause}${code}`.slice(0, 100),
     body: [
-      `${daemonSet}: ${first?.cause ?? ''} on ${names.join(', ')}${more}.`,
+      `${what.fault} on ${names.join(', ')}${more}.`,
       message,
       first?.message ?? '',
       'No node was touched for it.',
-      `Look further: nodegap explain ${first?.node ?? ''} ${daemonSet}`,
+      `Look further: nodegap explain ${first?.node ?? ''}${what.argument}`,
     ].join('\n'),
+  };
+}
+
+/** A fault in the words of an alert. */
+function wordsOf(fault: Fault | undefined): {
+  state: string;
+  cause: string;
+  fault: string;
+  argument: string;
+} {
+  if (fault === undefined) return { state: '', cause: '', fault: '', argument: '' };
+  if (isConditionFault(fault)) {
+    const text = faultText(fault);
+    return { state: text, cause: '', fault: text, argument: '' };
+  }
+  const { daemonSet, cause } = fault;
+  return {
+    state: `${daemonSet} not Ready`,
+    cause: `${cause}, `,
+    fault: faultWithCause(fault),
+    argument: ` ${daemonSet}`,
   };
 }

@@ -8,13 +8,8 @@ import type { Clock } from '../clock.ts';
 import type { ClusterConfig, Config, LoadedConfig, ReplacementConfig } from '../config/model.ts';
 import { detectionPolicyOf } from '../config/required.ts';
 import { detect } from '../gap/detect.ts';
-import {
-  type Cause,
-  type ClusterFacts,
-  causes,
-  type Detection,
-  type GapRecord,
-} from '../gap/model.ts';
+import { faultCauses, faultsOf } from '../gap/fault.ts';
+import type { ClusterFacts, Detection, GapRecord } from '../gap/model.ts';
 import { poolOf, zoneOf } from '../gap/node-kinds.ts';
 import { readFullFacts, readQuickFacts } from '../gap/quick-facts.ts';
 import { GapRecordStore } from '../gap/record-store.ts';
@@ -36,7 +31,8 @@ import { type LastScan, ScanStore } from '../safety/scan-store.ts';
 import { type Slot, Slots } from '../safety/slots.ts';
 import { vetoOf } from '../safety/vetoes.ts';
 import { scopeCountsOf } from './actionable.ts';
-import { type Fault, FaultStore } from './fault-store.ts';
+import { doubtsOf } from './doubts.ts';
+import { FaultStore, type RememberedFault } from './fault-store.ts';
 import { type Judgement, judge, type Objection } from './judge.ts';
 import { type OutsidePorts, withOutside } from './outside.ts';
 import { needsFullRead, type ReadMemory, readsInFull, refuseOlder } from './read-extent.ts';
@@ -154,7 +150,7 @@ export interface Situation extends ClusterReading {
   /** Pool and zone of the node, as far as it has them. */
   place: { pool?: string; zone?: string };
   /** What the node is isolated for. */
-  remembered?: Fault;
+  remembered?: RememberedFault;
   judgement: Judgement;
 }
 
@@ -192,8 +188,8 @@ export async function situationOf(
     nodeUid: state.nodeUid,
     node,
     cluster: reading.cluster,
-    gaps: detection.gaps,
-    unknown: detection.unknown,
+    gaps: faultsOf(detection),
+    unknown: doubtsOf(detection, reading.records),
     doubt: doubtIn(facts, node),
     veto:
       vetoIn(node, claim, ports.installation, node && leavingReason(leaving, node)) ??
@@ -271,9 +267,9 @@ async function rememberedOf(
   table: StateTable,
   state: WorkflowState,
   isIsolated: boolean,
-): Promise<Fault | undefined> {
+): Promise<RememberedFault | undefined> {
   const { confirm, cluster, nodeUid } = state;
-  const cause = causes.find((known): known is Cause => known === confirm?.cause);
+  const cause = faultCauses.find((known) => known === confirm?.cause);
   if (confirm !== undefined && cause !== undefined) {
     return { daemonSets: confirm.daemonSets.split(','), cause };
   }

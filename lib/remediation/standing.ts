@@ -1,8 +1,9 @@
-import type { Cause, Gap } from '../gap/model.ts';
+import { type FaultCause, faultText, isConditionFault, subjectOf } from '../gap/fault.ts';
+import type { Fault } from '../gap/model.ts';
 import { ladderOf } from './ladder.ts';
 
 /**
- * Where one gap stands on the way to an action. `not-yet` may ripen by itself; `never` needs
+ * Where one fault stands on the way to an action. `not-yet` may ripen by itself; `never` needs
  * someone else to act. The codes are stable and documented in docs/reason-codes.md.
  */
 export type Standing =
@@ -11,21 +12,27 @@ export type Standing =
   | { kind: 'never'; code: string; message: string };
 
 /** Causes that say nothing about their fate: they pass, or turn into another cause. */
-const passingCauses: readonly Cause[] = ['starting', 'rollout'];
+const passingCauses: readonly FaultCause[] = ['starting', 'rollout'];
 
 /** Causes whose blame needs a witness, and that one canary node may be taken for without one. */
-const canaryCauses: readonly Cause[] = ['image-pull', 'crash-loop', 'not-ready', 'oom-killed'];
+const canaryCauses: readonly FaultCause[] = ['image-pull', 'crash-loop', 'not-ready', 'oom-killed'];
 
 /**
  * Judges one gap by itself and against the other gaps of the same read (for the canary rule of
  * docs/causes.md). Vetoes, holds and the breaker are of the node and its scopes, not of the gap.
  */
-export function standingOf(gap: Gap, allGaps: readonly Gap[]): Standing {
+export function standingOf(gap: Fault, allGaps: readonly Fault[]): Standing {
   if (!gap.required) {
-    return never('not-required', `${gap.daemonSet} is not a required DaemonSet`);
+    return never('not-required', `${subjectOf(gap)} is not a required DaemonSet`);
   }
   if (gap.ceiling === 'alert') {
-    return never('ceiling-alert', `the configuration allows only an alert for ${gap.daemonSet}`);
+    return never('ceiling-alert', `the configuration allows only an alert for ${faultText(gap)}`);
+  }
+  if (isConditionFault(gap) && gap.sinceIsolation) {
+    return never(
+      'condition-since-isolation',
+      `${faultText(gap)} came after nodegap isolated the node and may be its doing`,
+    );
   }
   if (passingCauses.includes(gap.cause)) {
     return notYet(gap.cause, gap.message);
@@ -55,18 +62,21 @@ export function standingOf(gap: Gap, allGaps: readonly Gap[]): Standing {
   if (!canaryCauses.includes(gap.cause)) {
     return notYet('blame-unclear', gap.blameReason);
   }
-  const first = canaryCandidate(gap.daemonSet, allGaps);
+  const first = canaryCandidate(subjectOf(gap), allGaps);
   return first === undefined || first.nodeUid === gap.nodeUid
     ? { kind: 'actionable', canary: true }
-    : notYet('canary-elsewhere', `${first.node} is taken first, as the canary of ${gap.daemonSet}`);
+    : notYet(
+        'canary-elsewhere',
+        `${first.node} is taken first, as the canary of ${subjectOf(gap)}`,
+      );
 }
 
 /** The node that goes first when the blame is unclear: the longest in trouble, then by name. */
-function canaryCandidate(daemonSet: string, gaps: readonly Gap[]): Gap | undefined {
+function canaryCandidate(subject: string, gaps: readonly Fault[]): Fault | undefined {
   return gaps
     .filter(
       (gap) =>
-        gap.daemonSet === daemonSet &&
+        subjectOf(gap) === subject &&
         gap.blame === 'unclear' &&
         gap.pastGrace &&
         gap.confirmed &&

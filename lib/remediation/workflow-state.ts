@@ -40,7 +40,10 @@ export const confirmSchema = z.object({
   next: z.enum(['act', 'release', 'report']),
   ...turn,
   /** `namespace/name` of the DaemonSets with an actionable gap, comma-separated. */
+  /** Subjects of the faults, joined by commas. */
   daemonSets: text,
+  /** The same in words. */
+  faults: z.optional(text),
   cause: text,
   blame: text,
   since: epochMs,

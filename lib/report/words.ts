@@ -1,5 +1,5 @@
 /** Short words for tables; the full sentence of a verdict is shown by wide output and explain. */
-import type { GapVerdict } from '../remediation/actionable.ts';
+import type { FaultVerdict } from '../remediation/actionable.ts';
 import type { VetoCode } from '../safety/vetoes.ts';
 
 /** Reason codes of gaps that are not acted on, in a few words each. */
@@ -20,6 +20,7 @@ const shortWords: Record<string, string> = {
   'breaker-open': 'hold, too much is unhealthy',
   'breaker-cooling': 'hold, the breaker cools down',
   'breaker-tripped': 'hold, a person tripped the breaker',
+  'condition-since-isolation': 'leave alone, nodegap itself may be the cause',
   'node-gone': 'leave alone, it is gone',
 };
 
@@ -49,7 +50,7 @@ function isVeto(code: string): code is VetoCode {
 export function shortReason({
   code,
   gap,
-}: Extract<GapVerdict, { kind: 'not-actionable' }>): string {
+}: Extract<FaultVerdict, { kind: 'not-actionable' }>): string {
   if (code === 'hands-off' && gap.cause === 'unknown') return 'alert only, cause unknown';
   if (isVeto(code)) return `leave alone, ${vetoWords[code]}`;
   return shortWords[code] ?? code;

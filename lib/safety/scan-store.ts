@@ -8,6 +8,8 @@ export interface ScanSummary {
   at: number;
   nodes: number;
   gaps: number;
+  /** Node conditions that are faults, where any are configured. */
+  conditions?: number;
   actionable: number;
   unknown: number;
   attempts: number;

@@ -1,5 +1,5 @@
 /** How much of each pool, each zone and the cluster is unhealthy: what the breaker judges. */
-import type { Gap } from '../gap/model.ts';
+import type { Fault } from '../gap/model.ts';
 import { conditionOf, type Node } from '../kubernetes/objects.ts';
 import {
   CLUSTER_SCOPE,
@@ -60,7 +60,7 @@ export function breakerLimit(percent: number, total: number, most = Infinity): n
  */
 export function countScopes(input: {
   nodes: Node[];
-  gaps: Gap[];
+  gaps: readonly Fault[];
   inWork: NodeInWork[];
   percent: number;
   /** Limit by number, on top of `percent`. */
