@@ -2,6 +2,7 @@
  * A whole nodegap over a simulated cluster, on a clock that jumps: the real handlers, the
  * synthesized machine, the real readers and writers, a scan every minute.
  */
+import type { AwsWork } from '../../lib/aws-work.ts';
 import { loadConfig } from '../../lib/config/load.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
@@ -35,6 +36,8 @@ export interface WorldOptions {
   http?: boolean;
   scansMayFail?: boolean;
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
+  /** What AWS does to the cluster; nobody is asked without it. */
+  awsWork?: AwsWork;
   /** Stands between nodegap and the cluster. */
   wrap?: (client: ClusterReader & ClusterWriter) => ClusterReader & ClusterWriter;
 }
@@ -85,6 +88,7 @@ export class World {
       definition: shipped,
       table: this.table,
       clients: { connect: async () => client },
+      ...(this.#options.awsWork === undefined ? {} : { awsWork: this.#options.awsWork }),
       random: () => 0.5,
       newId: () => `id-${++id}`,
       log: { info: log('info'), warn: log('warn'), error: log('error') },
