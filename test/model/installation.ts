@@ -77,6 +77,8 @@ export class Installation {
   /** Armed: the next call of a function of the machine dies there. */
   diesAt = 0;
   readonly recorded: Recorded[] = [];
+  /** When the scans began that went well. */
+  readonly scans: number[] = [];
   readonly #ports: Ports;
   readonly #handlers: Record<string, TaskHandler>;
   readonly #scan: (event: unknown) => Promise<unknown>;
@@ -174,7 +176,9 @@ export class Installation {
     this.#later(0, async () => {
       try {
         const about = { name: 'scan-cluster', execution: undefined, nodeUid: undefined, diesAt: 0 };
+        const began = this.clock.now();
         await call(this.clock, about, () => this.#scan({ cluster }));
+        this.scans.push(began);
       } catch (error) {
         const { name, message } = error as Error;
         this.say(`scan failed: ${name}: ${message}`);
@@ -320,7 +324,8 @@ export class Installation {
         break;
       case 'left': {
         const { ResultPath, Resource } = definition.States[event.state] ?? {};
-        if (Resource === undefined || Resource.endsWith('.waitForTaskToken')) break;
+        if (event.isCaught || Resource === undefined) break;
+        if (Resource.endsWith('.waitForTaskToken')) break;
         const result = event.data[String(ResultPath).slice(2)];
         const { code, message, next } = (result ?? {}) as Record<string, unknown>;
         this.say(`${short} ${event.state}: ${next ?? ''} ${code} (${message})`);

@@ -48,9 +48,17 @@ export interface Execution {
 }
 
 export type MachineEvent =
-  | { kind: 'entered' | 'left'; execution: Execution; state: string; data: Data }
+  | { kind: 'entered'; execution: Execution; state: string; data: Data }
+  /** `isCaught`: by a Catch, so there is no result. */
+  | { kind: 'left'; execution: Execution; state: string; data: Data; isCaught: boolean }
   | { kind: 'failed'; execution: Execution; state: string; error: string; cause: string }
   | { kind: 'ended'; execution: Execution; status: EndStatus };
+
+interface Left {
+  next: string;
+  data: Data;
+  isCaught?: true;
+}
 
 export interface MachineOptions {
   definition: AslDefinition;
@@ -186,7 +194,8 @@ export class Machine implements Workflow {
         this.#end(execution, 'FAILED');
         return;
       }
-      onEvent?.({ kind: 'left', execution, state: name, data: left.data });
+      const { isCaught = false } = left;
+      onEvent?.({ kind: 'left', execution, state: name, data: left.data, isCaught });
       name = left.next;
       data = left.data;
     }
@@ -199,7 +208,7 @@ export class Machine implements Workflow {
     name: string,
     state: MachineState,
     data: Data,
-  ): Promise<{ next: string; data: Data } | undefined> {
+  ): Promise<Left | undefined> {
     const next = state.Next ?? '';
     switch (state.Type) {
       case 'Choice':
@@ -220,7 +229,7 @@ export class Machine implements Workflow {
     name: string,
     state: MachineState,
     data: Data,
-  ): Promise<{ next: string; data: Data } | undefined> {
+  ): Promise<Left | undefined> {
     const retriers = (state.Retry ?? []) as Retrier[];
     const tries = retriers.map(() => 0);
     for (;;) {
@@ -253,7 +262,8 @@ export class Machine implements Workflow {
         execution.error = { name: code, cause: message };
         if (catcher === undefined) return undefined;
         const caught = { Error: code, Cause: message };
-        return { next: catcher.Next, data: withResult(data, catcher.ResultPath, caught) };
+        const after = withResult(data, catcher.ResultPath, caught);
+        return { next: catcher.Next, data: after, isCaught: true };
       }
     }
   }

@@ -214,9 +214,11 @@ export class ActWatch implements WriteWatch {
 
   /** What the breaker must have counted when the call began, and nothing that it may not have. */
   #fleet(startedAt: number): FleetNode[] {
-    const { truth, slots, config, cluster } = this.#model;
+    const { truth, slots, config, cluster, scans } = this.#model;
     const { podGrace, nodeGrace } = config.config.timings;
     const before = startedAt - slackMs;
+    // Its grace begins with the first scan that sees a gap.
+    const wasSeen = (from: number, to: number) => scans.some((at) => from <= at && at < to);
     const inWork = new Map(
       slots.all
         .filter(({ acquiredAt }) => acquiredAt < startedAt)
@@ -229,7 +231,7 @@ export class ActWatch implements WriteWatch {
       const isPlain = (object?.spec.taints ?? []).length === 0 && node.leavingSince === undefined;
       const hasGap = daemonSets.some((daemonSet) => {
         const { unreadySince } = truth.pair(uid, daemonSet);
-        return unreadySince !== undefined && unreadySince + podGrace * 1000 < before;
+        return unreadySince !== undefined && wasSeen(unreadySince, before - podGrace * 1000);
       });
       const isNotReady =
         node.notReadySince !== undefined &&

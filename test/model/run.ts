@@ -1,5 +1,5 @@
 /** Carries a schedule out, and looks at the end whether anything is left. */
-import { conditionOf } from '../../lib/kubernetes/objects.ts';
+import type { Node, Taint } from '../../lib/kubernetes/objects.ts';
 import { Holds } from '../../lib/safety/holds.ts';
 import { Installation, Violation } from './installation.ts';
 import { nothingIsLeft } from './invariants.ts';
@@ -114,7 +114,10 @@ class Play {
     model.twice = { times: 0, together: false };
     model.cluster.advanceTo(model.clock.now());
     this.#mend();
-    for (const { name } of model.truth.present) this.#heal(name);
+    for (const [index, { name }] of model.truth.present.entries()) {
+      this.#heal(name);
+      this.#endDisruption(name, index % 2 === 0);
+    }
     model.cluster.operations.setCapacity('general', true);
     model.config = configOf(model.setup, 'act');
     model.watch.held.delete('observe');
@@ -126,11 +129,36 @@ class Play {
     await this.#wait(12, 'each');
     let left = nothingIsLeft(await model.leftovers());
     while (left.length > 0 && model.clock.now() < end) {
-      await this.#wait(3, 'each');
-      if (left.length > 0) await model.pass(3 * minute);
+      // Attempts are an hour apart at most, and minutes of waiting for one are all alike.
+      this.#freeBudgets();
+      model.scan();
+      await model.pass(5 * minute);
       left = nothingIsLeft(await model.leftovers());
     }
     if (left.length > 0) throw new Violation(`nothingIsLeft: ${left.join('; ')}`);
+  }
+
+  /** A person takes away the pods whose budget keeps Karpenter from ending a node. */
+  #freeBudgets(): void {
+    const { truth, cluster: simulated } = this.#model;
+    for (const { name, leavingSince } of truth.present) {
+      if (leavingSince === undefined) continue;
+      for (const { metadata } of simulated.podsOn(name)) {
+        if (!metadata.name.startsWith('db-')) continue;
+        simulated.operations.deletePod(`${metadata.namespace}/${metadata.name}`);
+      }
+    }
+  }
+
+  /** Karpenter goes on with what it has announced, or thinks better of it. */
+  #endDisruption(name: string, goesOn: boolean): void {
+    const { operations } = this.#model.cluster;
+    const node = this.#model.cluster.get('nodes', name);
+    const isAnnounced =
+      node?.metadata.deletionTimestamp === undefined && node?.spec.taints?.some(isDisruption);
+    if (isAnnounced !== true) return;
+    if (goesOn) operations.deleteNodeClaimOf(name);
+    else operations.editNode(name, (edited) => setDisrupted(edited, false));
   }
 
   async #wait(minutes: number, scans: 'each' | 'none' | 'double'): Promise<void> {
@@ -257,10 +285,7 @@ class Play {
         if (step.act === 'delete-claim') operations.deleteNodeClaimOf(node);
         else if (step.act === 'register-again') operations.registerAgain(node);
         else {
-          const taint = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' as const };
-          operations.editNode(node, ({ spec }) => {
-            spec.taints = [...(spec.taints ?? []).filter(({ key }) => key !== taint.key), taint];
-          });
+          operations.editNode(node, (edited) => setDisrupted(edited, true));
         }
         return;
       case 'kubelet':
@@ -369,11 +394,10 @@ class Play {
       simulated.clearFault({ node, daemonSet });
       truth.takeBack(node, daemonSet);
     }
-    const object = simulated.get('nodes', node);
-    const isReady = conditionOf(object?.status.conditions, 'Ready')?.status === 'True';
-    if (!isReady && object?.metadata.deletionTimestamp === undefined) {
-      simulated.operations.startKubelet(node);
-    }
+    const isSilent = simulated
+      .instances()
+      .some((machine) => machine.node === node && !machine.kubeletRuns);
+    if (isSilent) simulated.operations.startKubelet(node);
   }
 
   #mend(): void {
@@ -398,6 +422,18 @@ class Play {
   #spoilPod(node: string): void {
     this.#spoil(node);
   }
+}
+
+function isDisruption({ key }: Taint): boolean {
+  return key === 'karpenter.sh/disrupted';
+}
+
+function setDisrupted({ spec }: Node, isDisrupted: boolean): void {
+  const others = (spec.taints ?? []).filter((taint) => !isDisruption(taint));
+  const taint: Taint = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
+  const taints = isDisrupted ? [...others, taint] : others;
+  if (taints.length > 0) spec.taints = taints;
+  else delete spec.taints;
 }
 
 /** The states that call each function first, for a redrive from there. */

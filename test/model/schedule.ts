@@ -79,9 +79,20 @@ const setup: fc.Arbitrary<Setup> = fc.record({
   zones: fc.integer({ min: 1, max: 2 }),
   tolerant: fc.boolean(),
   blockingBudget: fc.boolean(),
-  approvals: fc.constantFrom('never' as const, 'always' as const, 'drain-blocked' as const),
-  ceiling: fc.constantFrom('replace' as const, 'replace' as const, 'isolate' as const),
-  maxUnhealthyPercent: fc.constantFrom(20, 34, 50, 100, 0),
+  approvals: fc.constantFrom(
+    'never' as const,
+    'never' as const,
+    'always' as const,
+    'drain-blocked' as const,
+  ),
+  ceiling: fc.constantFrom(
+    'replace' as const,
+    'replace' as const,
+    'replace' as const,
+    'replace' as const,
+    'isolate' as const,
+  ),
+  maxUnhealthyPercent: fc.constantFrom(20, 34, 50, 50, 50, 100, 100, 0),
   parallelPerPool: fc.integer({ min: 1, max: 2 }),
   parallelPerCluster: fc.integer({ min: 1, max: 3 }),
   replacementsPerHour: fc.integer({ min: 1, max: 3 }),
@@ -178,7 +189,10 @@ const happening = fc.oneof(
     arbitrary: step('twice', { times: fc.integer({ min: 1, max: 20 }), together: fc.boolean() }),
   },
   { weight: 2, arbitrary: step('die', { at: fc.integer({ min: 1, max: 30 }) }) },
-  { weight: 2, arbitrary: step('answer', { decision: fc.constantFrom(...decisions) }) },
+  {
+    weight: 2,
+    arbitrary: step('answer', { decision: fc.constantFrom('approve' as const, ...decisions) }),
+  },
   { weight: 2, arbitrary: step('heal', { node }) },
   {
     weight: 1,
@@ -243,8 +257,8 @@ export const schedule: fc.Arbitrary<Schedule> = fc.record({
   steps: fc
     .tuple(
       fault,
-      fc.integer({ min: 1, max: 9 }),
-      fc.array(happening, { minLength: 1, maxLength: 14 }),
+      fc.integer({ min: 2, max: 10 }),
+      fc.array(happening, { minLength: 1, maxLength: 24 }),
     )
     .map(([first, minutes, rest]) => [
       first,

@@ -211,7 +211,8 @@ export class Truth {
       if (daemonSet === undefined || !this.#daemonSets.includes(daemonSet)) return;
       const key = `${namespace}/${pod}`;
       if (kind === 'pod-ready') this.#ready.set(key, { node, daemonSet });
-      if (kind === 'pod-not-ready' || kind === 'pod-removed') this.#ready.delete(key);
+      // A pod on its way out serves nobody for long, Ready or not.
+      else if (kind !== 'pod-added' && kind !== 'pod-bound') this.#ready.delete(key);
       this.#look(node, daemonSet);
     } else {
       this.refresh(node);
