@@ -45,6 +45,9 @@ export interface EmbeddedOptions {
   random: () => number;
   newId: () => string;
   log: Log;
+  /** Nothing can ask AWS about machines, or end one, without them. */
+  machines?: Machines;
+  terminator?: MachineTerminator;
   /** Every notice that people would get. */
   onNotice?: (notice: Notice) => void;
   onWorkflow?: (event: WorkflowEvent) => void;

@@ -7,6 +7,8 @@ export interface Machine {
   zone: string;
   node: string;
   state: InstanceState;
+  /** Epoch ms. */
+  launchedAt: number;
   /** A stopped kubelet neither reports nor starts or stops pods; the instance runs on. */
   kubeletRuns: boolean;
 }

@@ -6,15 +6,17 @@ import {
   nodeGroupLabel,
   nodePoolLabel,
   registeredLabel,
+  selfManagedLabel,
   unregisteredTaint,
   zoneLabel,
 } from './labels.ts';
+import { setCondition } from './pod-status.ts';
 import { below, hex } from './random.ts';
 import { stamp, type World } from './world.ts';
 
 export interface PoolShape {
   name: string;
-  managedBy: 'karpenter' | 'node-group';
+  managedBy: 'karpenter' | 'node-group' | 'auto-scaling-group';
   zones: string[];
   /** Whole and fractional cores that pods may request. */
   cpu: number;
@@ -34,14 +36,21 @@ export interface NewMachine {
 
 /** Starts an instance in `zone`; its kubelet has not joined yet. */
 export function launchMachine(world: World, zone: string): NewMachine {
-  const { random, machines } = world;
+  const { random, machines, timeline } = world;
   let nodeName: string;
   do {
     const address = [below(random, 64), below(random, 256)];
     nodeName = `ip-10-0-${address.join('-')}.${domainOf(regionOf(zone))}`;
   } while (machines.get(nodeName) !== undefined);
   const instanceId = `i-0${hex(random, 16)}`;
-  machines.add({ instanceId, zone, node: nodeName, state: 'running', kubeletRuns: true });
+  machines.add({
+    instanceId,
+    zone,
+    node: nodeName,
+    state: 'running',
+    launchedAt: timeline.now,
+    kubeletRuns: true,
+  });
   return { nodeName, instanceId, zone, providerId: `aws:///${zone}/${instanceId}` };
 }
 
@@ -107,7 +116,9 @@ export function registerNode(
               'karpenter.sh/capacity-type': 'on-demand',
               'karpenter.k8s.aws/ec2nodeclass': 'default',
             }
-          : { [nodeGroupLabel]: pool.name }),
+          : pool.managedBy === 'node-group'
+            ? { [nodeGroupLabel]: pool.name }
+            : { [selfManagedLabel]: pool.name }),
         ...(settled ? { [registeredLabel]: 'true', [initializedLabel]: 'true' } : {}),
         ...pool.labels,
       },
@@ -116,6 +127,15 @@ export function registerNode(
         : {}),
     },
   });
+}
+
+/** The kubelet of a node that joined reports that it is ready. */
+export function becomeReady(world: World, node: Node): void {
+  if (!world.store.has('nodes', node) || !world.machines.kubeletAlive(node.metadata.name)) return;
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady' };
+  const message = 'kubelet is posting ready status';
+  setCondition(node.status, { ...ready, message }, stamp(world));
+  world.store.changed('nodes', node, 'status');
 }
 
 const networkNotReady =

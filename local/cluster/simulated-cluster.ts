@@ -23,6 +23,7 @@ import {
 } from './api/http-server.ts';
 import { inProcessTransport } from './api/in-process.ts';
 import { Watches } from './api/watches.ts';
+import { AutoScaling } from './auto-scaling.ts';
 import { type Happening, watchHappenings } from './changes.ts';
 import { startBudgetController } from './controllers/budgets.ts';
 import { startDaemonSetController } from './controllers/daemonset.ts';
@@ -86,6 +87,8 @@ export class SimulatedCluster {
   readonly name: string;
   /** What persons, AWS and bad luck do to the cluster. */
   readonly operations: Operations;
+  /** The groups of pools that Karpenter does not make. */
+  readonly autoScaling: AutoScaling;
   readonly #clock: Clock;
   readonly #world: World;
   readonly #api: ApiServer;
@@ -124,6 +127,7 @@ export class SimulatedCluster {
     startVolumes(world);
     startInitialisation(world, (name) => this.#pools.get(name));
     startTermination(world);
+    this.autoScaling = new AutoScaling(world, this.name);
     const provisioner = new Provisioner(world, this.#pools);
     this.operations = new Operations(world, this.#pools, provisioner);
     this.#api = new ApiServer(world, {
@@ -136,6 +140,8 @@ export class SimulatedCluster {
 
   addPool(name: string, options: PoolOptions): void {
     addPool(this.#world, this.#pools, name, options);
+    const pool = this.#pools.get(name);
+    if (pool !== undefined && pool.managedBy !== 'karpenter') this.autoScaling.adopt(pool);
   }
 
   addDaemonSet(options: DaemonSetOptions): void {

@@ -81,7 +81,14 @@ function repaired(): Ending {
     nodes: [node('healing'), node('new'), node('other')],
     pods: ['healing', 'new', 'other'].flatMap((name) => daemonPods(name)),
     machines: [
-      { instanceId: 'i-1', zone: 'a', node: 'sick', state: 'terminated', kubeletRuns: false },
+      {
+        instanceId: 'i-1',
+        zone: 'a',
+        node: 'sick',
+        state: 'terminated',
+        launchedAt: 0,
+        kubeletRuns: false,
+      },
     ],
     happenings: [
       nodeHappened('node-cordoned', 'healing', 3),

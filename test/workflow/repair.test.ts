@@ -161,7 +161,7 @@ describe('remediate-node', () => {
   });
 
   it('isolates and tells, but never drains, a node that it cannot replace', async () => {
-    world = new World();
+    world = new World({ yaml: 'replacement: { managedNodeGroup: notify }\n' });
     world.cluster.addPool('general', { nodes: 6, managedBy: 'node-group' });
     world.cluster.addDaemonSet({ name: 'aws-node', priorityClassName: 'system-node-critical' });
     await world.start();

@@ -35,6 +35,10 @@ export interface WorldOptions {
   /** Over a loopback socket; in this process otherwise, which is much faster over many hours. */
   http?: boolean;
   scansMayFail?: boolean;
+  /** Whether EKS repairs the nodes of managed node groups; `off` when absent. */
+  nodeGroupRepair?: 'on' | 'off';
+  /** Further keys of the cluster in nodegap.yaml, for example `karpenterNodeRepair: off`. */
+  clusterYaml?: string;
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
   /** What AWS does to the cluster; nobody is asked without it. */
   awsWork?: AwsWork;
@@ -88,6 +92,8 @@ export class World {
       definition: shipped,
       table: this.table,
       clients: { connect: async () => client },
+      machines: this.cluster.autoScaling,
+      terminator: this.cluster.autoScaling,
       ...(this.#options.awsWork === undefined ? {} : { awsWork: this.#options.awsWork }),
       random: () => 0.5,
       newId: () => `id-${++id}`,
@@ -284,8 +290,10 @@ export class World {
     cluster?: unknown;
   }): LoadedConfig {
     const name = typeof cluster === 'string' ? cluster : 'prod';
+    const { clusterYaml } = this.#options;
+    const more = clusterYaml === undefined ? '' : `, ${clusterYaml}`;
     return loadConfig(
-      `clusters:\n  - { name: ${name}, region: eu-west-1, mode: ${mode} }\n${yaml}`,
+      `clusters:\n  - { name: ${name}, region: eu-west-1, mode: ${mode}${more} }\n${yaml}`,
       'nodegap.yaml',
     );
   }

@@ -8,7 +8,7 @@ import {
   unregisteredTaint,
   zoneLabel,
 } from '../labels.ts';
-import { launchMachine, type NewMachine, registerNode } from '../nodes.ts';
+import { becomeReady, launchMachine, type NewMachine, registerNode } from '../nodes.ts';
 import { setCondition } from '../pod-status.ts';
 import { stamp, type World } from '../world.ts';
 import { nodeClassRef, type Pool } from './pools.ts';
@@ -132,22 +132,13 @@ function join(
   machine: NewMachine,
   unlessLeaving: (step: () => void) => () => void,
 ): void {
-  const { store, timeline, delays } = world;
+  const { timeline, delays } = world;
   const node = registerNode(world, pool, machine, 'joining');
   timeline.after(
     registrationMs,
     unlessLeaving(() => register(world, pool, claim, node)),
   );
-  timeline.after(delays.nodeReady, () => {
-    if (!store.has('nodes', node) || !world.machines.kubeletAlive(node.metadata.name)) return;
-    const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady' };
-    setCondition(
-      node.status,
-      { ...ready, message: 'kubelet is posting ready status' },
-      stamp(world),
-    );
-    store.changed('nodes', node, 'status');
-  });
+  timeline.after(delays.nodeReady, () => becomeReady(world, node));
 }
 
 function register(world: World, pool: Pool, claim: NodeClaim, node: Node): void {
