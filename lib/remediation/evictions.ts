@@ -32,7 +32,7 @@ const mostServerErrors = 3;
 /**
  * Tries to evict each pod once. One that cannot go does not stop the others, but for three things:
  * throttling and a server that fails again and again end the evictions of this pass, and when a
- * budget has said no, no other pod that it is charged for is tried. Throws KubernetesError for an
+ * budget has said no, that counts for every other pod that it is charged for. Throws KubernetesError for an
  * eviction that is forbidden by RBAC or gets no answer; another pass does no harm.
  */
 export async function evictAll(
@@ -42,11 +42,17 @@ export async function evictAll(
 ): Promise<Evictions> {
   const { clock, batchSize = defaultBatchSize, stopAt = Number.POSITIVE_INFINITY } = options;
   const done: Evictions = { evicted: 0, outcomes: new Map(), retryAfterSeconds: 0 };
-  const exhausted = new Set<string>();
+  const exhausted = new Map<string, EvictionOutcome>();
   let sinceQuestion = batchSize;
   let serverErrors = 0;
   for (const planned of pods) {
-    if (isCharged(planned) && planned.budgets.some(({ budget }) => exhausted.has(budget))) continue;
+    const known = isCharged(planned)
+      ? planned.budgets.flatMap(({ budget }) => exhausted.get(budget) ?? [])[0]
+      : undefined;
+    if (known !== undefined) {
+      done.outcomes.set(planned.pod.uid, known);
+      continue;
+    }
     if (sinceQuestion >= batchSize) {
       if (clock.now() >= stopAt) break;
       const refusal = await options.stillAllowed();
@@ -67,7 +73,7 @@ export async function evictAll(
       const warnings = 'warnings' in planned ? planned.warnings : [];
       options.tell?.({ kind: 'evicted', pod: planned.pod, warnings });
     } else if (outcome.kind === 'blocked-by-budget') {
-      for (const { budget } of planned.budgets) exhausted.add(budget);
+      for (const { budget } of planned.budgets) exhausted.set(budget, outcome);
     }
   }
   return done;

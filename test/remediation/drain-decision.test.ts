@@ -167,6 +167,155 @@ describe('decideDrain', () => {
     expect(decideDrain(progress, before, config, now)).toMatchObject(expected);
   });
 
+  it('asks about an orphan that is held back by others, at once when only a person helps', () => {
+    const progress = draining({ remaining: 2, blockers: [bare], heldBack: 1 });
+    expect(decideDrain(progress, begun(1), config, now).next).toBe('blocked');
+  });
+
+  it('R33: asks at once about pods that a dead kubelet does not end', () => {
+    const silent: DrainBlocker = { ...blocker, kind: 'kubelet-silent' };
+    expect(decideDrain(draining({ blockers: [silent] }), begun(3), config, now)).toMatchObject({
+      next: 'blocked',
+      message: expect.stringContaining('shop/api-0'),
+    });
+  });
+
+  it('C84: names the pods within their grace, and waits for them at most 12 hours', () => {
+    const leaving = leavingFor(24 * 60);
+    const decided = (hours: number) =>
+      decideDrain(draining({ leaving }), begun(hours * 60), config, now);
+    expect(decided(11.9)).toMatchObject({
+      next: 'draining',
+      message: '1 pod still to leave: shop/slow (within its grace until 2026-11-30T12:00:00Z)',
+    });
+    expect(decided(12).next).toBe('blocked');
+  });
+
+  describe('under atDeadline: proceed', () => {
+    const proceed: typeof config = { ...config, drain: { ...config.drain, atDeadline: 'proceed' } };
+    const left = draining({ blockers: [blocker] });
+
+    it('goes on to the replacement with what is left, which it names', () => {
+      expect(decideDrain(left, begun(29), proceed, now).next).toBe('draining');
+      expect(decideDrain(left, begun(30), proceed, now)).toMatchObject({
+        next: 'drained',
+        code: 'drain-incomplete',
+        remaining: 1,
+        message: expect.stringMatching(/^going on with what is left: 1 pod .*shop\/api-0/),
+      });
+    });
+
+    it('asks nobody, but uses its time', () => {
+      expect(decideDrain(draining({ blockers: [bare] }), begun(1), proceed, now).next).toBe(
+        'draining',
+      );
+    });
+
+    it('goes on at once when only the end of the machine helps', () => {
+      const silent: DrainBlocker = { ...blocker, kind: 'kubelet-silent' };
+      expect(decideDrain(draining({ blockers: [silent] }), begun(3), proceed, now)).toMatchObject({
+        next: 'drained',
+        code: 'drain-incomplete',
+      });
+    });
+
+    it('waits for pods within their own grace, also beside blockers', () => {
+      const progress = draining({ remaining: 2, blockers: [blocker], leaving: leavingFor(10) });
+      expect(decideDrain(progress, begun(35), proceed, now).next).toBe('draining');
+      expect(decideDrain(progress, begun(35), config, now).next).toBe('blocked');
+    });
+
+    it('waits for the volumes of the pods that left', () => {
+      const hanging = draining({ blockers: [blocker], volumes: ['pv-a'] });
+      expect(decideDrain(hanging, begun(30), proceed, now)).toMatchObject({
+        next: 'draining',
+        code: 'volumes-attached',
+      });
+    });
+
+    it('looks again after a drain for room', () => {
+      const { taint: _taint, ...before } = begun(30);
+      expect(decideDrain(left, before, proceed, now)).toMatchObject({
+        next: 'recheck',
+        code: 'drain-incomplete',
+      });
+    });
+  });
+
+  describe('under drain.force', () => {
+    const force: typeof config = {
+      ...config,
+      drain: { ...config.drain, force: { pods: ['budget'], grace: 'own' } },
+    };
+
+    it.each<[string, Partial<Draining>, number, string]>([
+      ['uses its time before a person is asked', { blockers: [several] }, 1, 'draining'],
+      ['makes a pass that forces', { blockers: [blocker] }, 30, 'draining'],
+      ['goes on while some were not tried', { forced: true, untried: 2 }, 45, 'draining'],
+      ['ends after its time once more', { forced: true, untried: 2 }, 60, 'blocked'],
+      [
+        'waits for what it deleted',
+        { forced: true, blockers: [bare], leaving: leavingFor(1), remaining: 2 },
+        31,
+        'draining',
+      ],
+      ['asks about what it may not delete', { forced: true, blockers: [bare] }, 31, 'blocked'],
+    ])('%s', (_title, parts, minutes, next) => {
+      const progress = draining(parts);
+      expect(decideDrain(progress, begun(minutes), force, now).next).toBe(next);
+    });
+
+    it('looks as often as configured while it deletes', () => {
+      const progress = draining({ forced: true, untried: 2 });
+      expect(decideDrain(progress, begun(45), force, now).waitSeconds).toBe(30);
+    });
+  });
+
+  describe('with volumes still attached', () => {
+    const hanging: DrainProgress = { kind: 'drained', evicted: 0, volumes: ['pv-a', 'pv-b'] };
+    const waiting = (seconds: number) =>
+      begun(20, { code: 'volumes-attached', leftAt: now - seconds * 1000 });
+
+    it('C85: waits for them, and names them', () => {
+      expect(decideDrain(hanging, begun(5), config, now)).toMatchObject({
+        next: 'draining',
+        code: 'volumes-attached',
+        message: 'volumes still attached, though their pods have left: pv-a, pv-b',
+        leftAt: now,
+      });
+      expect(decideDrain(hanging, waiting(299), config, now)).toMatchObject({
+        next: 'draining',
+        waitSeconds: 1,
+        leftAt: now - 299_000,
+      });
+    });
+
+    it('C85: goes on when the time for them is over, and says so', () => {
+      expect(decideDrain(hanging, waiting(300), config, now)).toMatchObject({
+        next: 'drained',
+        code: 'drained-with-volumes',
+        message: expect.stringContaining('pv-a, pv-b'),
+      });
+    });
+
+    it('goes on when they are detached', () => {
+      const free: DrainProgress = { ...hanging, volumes: [] };
+      expect(decideDrain(free, waiting(60), config, now)).toMatchObject({
+        next: 'drained',
+        code: 'drained',
+      });
+    });
+
+    it('counts anew in a later drain', () => {
+      const later = begun(20, { next: 'drained', code: 'drained-with-volumes', leftAt: 1 });
+      expect(decideDrain(hanging, later, config, now)).toMatchObject({ leftAt: now });
+    });
+
+    it('does not wait in a drain for room', () => {
+      expect(decideDrain(hanging, state, config, now).next).toBe('recheck');
+    });
+  });
+
   it('asks nobody under the policy never', () => {
     const never = { ...config, approvals: { policy: 'never' as const } };
     expect(decideDrain(draining({ blockers: [blocker] }), begun(30), never, now)).toMatchObject({

@@ -8,7 +8,12 @@ import type {
   PodDisruptionBudget,
   Toleration,
 } from '../../lib/kubernetes/objects.ts';
-import { type DrainInput, type DrainPlan, planDrain } from '../../lib/remediation/drain-plan.ts';
+import {
+  type DrainInput,
+  type DrainPlan,
+  planDrain,
+  stuckMessage,
+} from '../../lib/remediation/drain-plan.ts';
 import {
   budget,
   daemonSet,
@@ -100,11 +105,24 @@ describe('planDrain', () => {
 
   it.each<[string, PodParts, string, Partial<DrainInput>?]>([
     ['a pod of a controller', {}, 'evict'],
+    [
+      'R31: a DaemonSet pod that tolerates everything',
+      { owner: agent, tolerations: [{ operator: 'Exists' }] },
+      'skip',
+    ],
     ['a pod of a Job', { owner: ownedBy('Job', 'batch', 'batch/v1') }, 'evict'],
     ['R01: a DaemonSet pod', { owner: agent }, 'skip'],
+    // kubectl has a switch to refuse instead; a drain of nodegap always leaves them.
+    ['R02: a DaemonSet pod, whatever the switches', { owner: agent }, 'skip', { config: evicting }],
     ['R03: a Failed DaemonSet pod', { owner: agent, phase: 'Failed' }, 'skip'],
     ['a DaemonSet pod on its way out', { owner: agent, deletionTimestamp: later(20) }, 'skip'],
     ['C77, R04: a pod whose DaemonSet is gone', { owner: gone }, 'orphanDaemonPods'],
+    [
+      'C77, R05: the same, unasked',
+      { owner: gone },
+      'orphanDaemonPods',
+      { config: asking, approved: false },
+    ],
     ['a Failed pod whose DaemonSet is gone', { owner: gone, phase: 'Failed' }, 'skip'],
     [
       'a pod of an older DaemonSet of that name',
@@ -132,7 +150,7 @@ describe('planDrain', () => {
     ['R16: a DaemonSet pod with emptyDir', { owner: agent, emptyDir: true }, 'skip'],
     ['a DaemonSet pod under a budget', { owner: agent }, 'skip', { budgets: [budget('all')] }],
     [
-      'a pod that asks not to be disturbed',
+      'R32: a pod that asks not to be disturbed',
       { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } },
       'needsApproval',
       { config: evicting },
@@ -245,6 +263,31 @@ describe('planDrain', () => {
     ]);
   });
 
+  it('R18: never skips a pod that has been ending for long', () => {
+    const found = plan({ pods: [pod('p', { deletionTimestamp: later(-86_400) })] });
+    expect(placeOf(found)).toBe('waitOnly');
+  });
+
+  it.each<[string, Partial<PodParts>, Node, string]>([
+    ['a finalizer', { finalizers: ['a.example/x'] }, node(), 'its finalizers a.example/x'],
+    ['a silent kubelet', {}, notReady(), 'the kubelet of its node does not answer'],
+    ['what cannot be seen', {}, node(), 'kubelet not answering, or its volumes'],
+  ])('R33: says that a stuck pod is held by %s', (_title, parts, subject, text) => {
+    const pods = [pod('p', { deletionTimestamp: later(-61), ...parts })];
+    const [waiting] = plan({ node: subject, pods }).waitOnly;
+    expect(waiting?.stuck).toBe(true);
+    expect(waiting && stuckMessage(waiting)).toContain(text);
+  });
+
+  it('waives the reasons for asking that the configuration names, and no others', () => {
+    const pods = [pod('p', { owner: 'none', emptyDir: true })];
+    const waiving = (...waived: DrainInput['waived'] & object) => plan({ pods, waived });
+    expect(waiving('bare-pod').needsApproval).toMatchObject([{ reasons: [{ code: 'empty-dir' }] }]);
+    expect(waiving('bare-pod', 'empty-dir').evict).toMatchObject([
+      { warnings: [expect.stringContaining('no controller'), expect.stringContaining('emptyDir')] },
+    ]);
+  });
+
   it('collects the controllers whose pods leave', () => {
     const found = plan({
       budgets: [budget('db', { selector: { matchLabels: { app: 'db' } } })],
@@ -303,4 +346,10 @@ describe('planDrain', () => {
 
 function later(seconds: number): string {
   return new Date(now + seconds * 1000).toISOString();
+}
+
+function notReady(): Node {
+  const subject = node();
+  subject.status.conditions = [{ type: 'Ready', status: 'Unknown' }];
+  return subject;
 }

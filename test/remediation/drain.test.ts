@@ -3,9 +3,9 @@ import { isoTime } from '../../lib/clock.ts';
 import { KubernetesError } from '../../lib/errors.ts';
 import type { Pod } from '../../lib/kubernetes/objects.ts';
 import { type DrainOptions, drainPass, readDrainPlan } from '../../lib/remediation/drain.ts';
-import type { DrainBlocker, DrainProgress } from '../../lib/remediation/drain-model.ts';
+import type { DrainBlocker, DrainProgress, DrainStep } from '../../lib/remediation/drain-model.ts';
 import type { DrainPlan } from '../../lib/remediation/drain-plan.ts';
-import { budget, daemonSet, node, ownedBy, pod } from './builders.ts';
+import { attachment, budget, daemonSet, node, ownedBy, pod } from './builders.ts';
 import { FakeCluster } from './fake-cluster.ts';
 
 const target = { node: 'n1', nodeUid: 'uid-n1' };
@@ -77,13 +77,16 @@ describe('readDrainPlan', () => {
     expect(await readDrainPlan(cluster, target, options)).toEqual({ kind: 'node-gone' });
   });
 
-  it('plans nothing on half a read', async () => {
-    const cluster = clusterWith([pod('web-1')]);
-    cluster.listPodDisruptionBudgets = async () => {
-      throw new KubernetesError('forbidden', 'poddisruptionbudgets is forbidden');
-    };
-    await expect(planned(cluster)).rejects.toMatchObject({ code: 'Kubernetes.forbidden' });
-  });
+  it.each(['listPodsOnNode', 'listDaemonSets', 'listPodDisruptionBudgets'] as const)(
+    'R06: plans nothing on half a read, when %s is refused',
+    async (list) => {
+      const cluster = clusterWith([pod('web-1')]);
+      cluster[list] = async () => {
+        throw new KubernetesError('forbidden', 'may not be listed');
+      };
+      await expect(planned(cluster)).rejects.toMatchObject({ code: 'Kubernetes.forbidden' });
+    },
+  );
 });
 
 describe('drainPass', () => {
@@ -308,6 +311,123 @@ describe('drainPass', () => {
   it('never polls faster than a budget can free itself', async () => {
     const cluster = clusterWith([pod('a')]);
     expect(await pass(cluster, { pollSeconds: 1 })).toMatchObject({ nextPollSeconds: 5 });
+  });
+
+  it('goes on with the others when admission denies one', async () => {
+    const cluster = clusterWith([pod('primary'), pod('web-1')]);
+    cluster.evictionAnswers.set('shop/primary', {
+      kind: 'denied',
+      message: 'admission webhook "db.example.com" denied the request: a primary',
+    });
+    expect(await pass(cluster)).toMatchObject({
+      evicted: 1,
+      blockers: [{ kind: 'denied', pod: { name: 'primary' } }],
+    });
+  });
+
+  it('goes on with the others when the server fails for one', async () => {
+    const cluster = clusterWith([pod('odd'), pod('web-1')]);
+    cluster.evictionAnswers.set('shop/odd', new KubernetesError('server', 'boom', { status: 500 }));
+    expect(await pass(cluster)).toMatchObject({
+      evicted: 1,
+      blockers: [{ kind: 'refused', message: 'boom' }],
+    });
+  });
+
+  it('leaves a server alone for this pass that fails three times in a row', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const cluster = clusterWith(names.map((name) => pod(name)));
+    for (const name of names) {
+      cluster.evictionAnswers.set(`shop/${name}`, new KubernetesError('server', 'boom'));
+    }
+    await pass(cluster);
+    expect(evictions(cluster)).toEqual(['shop/a', 'shop/b', 'shop/c']);
+  });
+
+  it('asks a budget that has said no only once a pass', async () => {
+    const cluster = clusterWith([
+      ...Array.from({ length: 500 }, (_, index) => pod(`web-${index}`)),
+      pod('unready', { ready: false }),
+    ]);
+    cluster.budgets = [budget('web', { allowed: 1, policy: 'AlwaysAllow' })];
+    for (let index = 1; index < 500; index++) {
+      cluster.evictionAnswers.set(`shop/web-${index}`, {
+        kind: 'blocked-by-budget',
+        message: 'no',
+      });
+    }
+    const progress = await pass(cluster);
+    expect(evictions(cluster)).toEqual(['shop/web-0', 'shop/web-1', 'shop/unready']);
+    expect(progress).toMatchObject({ evicted: 2, remaining: 501 });
+    expect(new Set(kinds(progress))).toEqual(new Set(['budget']));
+  });
+
+  it('tells what was evicted with a loss', async () => {
+    const cluster = clusterWith([pod('cache', { emptyDir: true }), pod('web-1')]);
+    const steps: DrainStep[] = [];
+    await pass(cluster, { tell: (step) => void steps.push(step) });
+    expect(steps).toMatchObject([
+      {
+        kind: 'evicted',
+        pod: { name: 'cache' },
+        warnings: ['the data in its emptyDir volumes scratch is lost'],
+      },
+      { kind: 'evicted', pod: { name: 'web-1' }, warnings: [] },
+    ]);
+  });
+
+  it('C85: evicts an orphaned CSI plugin when nothing else is left, DaemonSet pods never', async () => {
+    const cluster = clusterWith([
+      pod('csi-old', { owner: ownedBy('DaemonSet', 'gone') }),
+      pod('agent-1', { owner: ownedBy('DaemonSet', 'agent') }),
+      pod('db-0', { owner: ownedBy('StatefulSet', 'db'), claims: ['data'] }),
+    ]);
+    expect(await pass(cluster)).toMatchObject({ evicted: 1, remaining: 2, heldBack: 1 });
+    expect(evictions(cluster)).toEqual(['shop/db-0']);
+    cluster.advance(30);
+    expect(await pass(cluster)).toMatchObject({ evicted: 1, remaining: 1, heldBack: 0 });
+    cluster.advance(30);
+    expect(await pass(cluster)).toMatchObject({ kind: 'drained' });
+    expect(evictions(cluster)).toEqual(['shop/db-0', 'shop/csi-old']);
+  });
+
+  describe('the volumes of the pods that left', () => {
+    it('C85: are named while they are attached, before the machine is ended', async () => {
+      const cluster = clusterWith([]);
+      cluster.attachments = [attachment('pv-a'), attachment('pv-b', 'n2')];
+      expect(await pass(cluster, { awaitVolumes: true })).toEqual({
+        kind: 'drained',
+        evicted: 0,
+        volumes: ['pv-a'],
+      });
+    });
+
+    it('are not looked at in between, nor when the machine stays', async () => {
+      const cluster = clusterWith([pod('web-1')]);
+      await pass(cluster, { awaitVolumes: true });
+      cluster.advance(60);
+      await pass(cluster);
+      expect(cluster.calls).not.toContain('listVolumeAttachments');
+    });
+  });
+
+  it('R33: names a pod that a dead kubelet does not end', async () => {
+    const cluster = clusterWith([pod('web-1', { finalizers: ['kept/by-the-test'] })]);
+    cluster.touch('n1', ({ status }) => {
+      status.conditions = [{ type: 'Ready', status: 'Unknown' }];
+    });
+    await pass(cluster);
+    cluster.advance(91);
+    expect(kinds(await pass(cluster))).toEqual(['kubelet-silent']);
+  });
+
+  it('R32: names a pod that asks not to be disturbed, and does not touch it', async () => {
+    const annotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+    const cluster = clusterWith([pod('job', { annotations }), pod('web-1')]);
+    expect(await pass(cluster)).toMatchObject({
+      evicted: 1,
+      blockers: [{ kind: 'needs-approval', message: expect.stringContaining('do-not-disrupt') }],
+    });
   });
 
   it('fails when eviction is forbidden, instead of deleting', async () => {
