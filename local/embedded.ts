@@ -23,6 +23,8 @@ import { makeHandler as taintNode } from '../functions/taint-node.ts';
 import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
 import type { AwsWork } from '../lib/aws-work.ts';
 import type { LoadedConfig } from '../lib/config/model.ts';
+import type { Machines, MachineTerminator } from '../lib/machines.ts';
+import type { InstanceStatuses, NodeGroupRepairs } from '../lib/observation-ports.ts';
 import type {
   BusEvent,
   ClusterReader,
@@ -54,6 +56,9 @@ export interface EmbeddedOptions {
   metrics?: Metrics;
   /** What AWS does to the cluster; nothing is asked without it. */
   awsWork?: AwsWork;
+  /** The second observer of nodes that are not Ready; it cannot tell without it. */
+  instances?: InstanceStatuses;
+  nodeGroupRepairs?: NodeGroupRepairs;
   /** Stands between the machine and a handler: tests make tasks run twice or fail with it. */
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
 }
