@@ -9,6 +9,7 @@ import { Episodes } from '../lib/safety/episodes.ts';
 import type { Scope } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { awsPorts, awsWork, lambdaHandler, readers } from './shared/aws-ports.ts';
+import { observers } from './shared/observer-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -124,4 +125,7 @@ function retryOf({ retryAt }: Refused): { retryAt?: number } {
   return retryAt === undefined ? {} : { retryAt };
 }
 
-export const handler = lambdaHandler(() => awsPorts({ readers, awsWork }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ readers, awsWork, ...observers }),
+  makeHandler,
+);

@@ -9,6 +9,7 @@ import {
 import { Episodes } from '../lib/safety/episodes.ts';
 import { isIsolationTaint } from '../lib/safety/ownership.ts';
 import { awsPorts, awsWork, lambdaHandler, readers } from './shared/aws-ports.ts';
+import { observers } from './shared/observer-ports.ts';
 import type { JudgingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -107,4 +108,7 @@ function healthyForHoldUp({ records, remembered }: Situation, { nodeUid }: Workf
   );
 }
 
-export const handler = lambdaHandler(() => awsPorts({ readers, awsWork }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ readers, awsWork, ...observers }),
+  makeHandler,
+);

@@ -9,6 +9,7 @@ import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
 import { tellNode } from './shared/node-event.ts';
+import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -84,4 +85,7 @@ function reasonOf(guarded: Exclude<Guarded, { kind: 'refused' }>): string {
   return guarded.kind === 'go' ? faultWithCause(guarded.act.primary) : guarded.message;
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ clients, awsWork, ...observers }),
+  makeHandler,
+);

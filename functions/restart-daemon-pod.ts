@@ -6,6 +6,7 @@ import type { RestartResult } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
+import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -48,4 +49,7 @@ export function makeHandler(ports: ActingPorts) {
   );
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ clients, awsWork, ...observers }),
+  makeHandler,
+);

@@ -14,6 +14,7 @@ import {
 import { compareStatus } from '../lib/remediation/compare-status.ts';
 import { finishCommitted } from '../lib/remediation/finish-committed.ts';
 import { keepEpisodes } from '../lib/remediation/keep-episodes.ts';
+import { usualDurations } from '../lib/remediation/observer.ts';
 import { holdBack } from '../lib/remediation/outside.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
@@ -37,6 +38,7 @@ import {
   readers,
   workflow,
 } from './shared/aws-ports.ts';
+import { observers } from './shared/observer-ports.ts';
 import type { JudgingPorts, Ports } from './shared/ports.ts';
 import { tellNews } from './shared/scan-news.ts';
 import { parseEvent } from './shared/task.ts';
@@ -82,6 +84,8 @@ export function makeHandler(ports: ScanPorts) {
       breakerStates: breakers,
       inWork: slots,
       leavingReason: (node: Node) => leavingReason(reading.leaving, node),
+      others: reading.others,
+      observer: reading.observer,
     };
     const { config, detection, facts, now } = reading;
     const judged = [
@@ -253,7 +257,12 @@ async function summarise(
     readAt: facts.readAt,
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(fullReadAt === undefined ? {} : { fullReadAt }),
+    ...usualDurations(reading),
   });
+  if (reading.observer !== undefined) {
+    ports.metrics.count('ObserverUnwell', 1, { cluster: result.cluster });
+    ports.log.warn(reading.observer.code, { cluster: result.cluster, ...reading.observer });
+  }
   ports.metrics.count('Gaps', result.gaps, { cluster: result.cluster });
   if (conditionFaults !== undefined) {
     ports.metrics.count('ConditionFaults', conditionFaults.length, { cluster: result.cluster });
@@ -284,6 +293,6 @@ function notActedOn(verdicts: FaultVerdict[]): Map<string, number> {
 }
 
 export const handler = lambdaHandler(
-  () => awsPorts({ readers, awsWork, workflow, notifier, publisher }),
+  () => awsPorts({ readers, awsWork, ...observers, workflow, notifier, publisher }),
   makeHandler,
 );

@@ -8,6 +8,7 @@ import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
 import { tellNode } from './shared/node-event.ts';
+import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
@@ -55,4 +56,7 @@ export function makeHandler(ports: ActingPorts) {
   });
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients, awsWork }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ clients, awsWork, ...observers }),
+  makeHandler,
+);

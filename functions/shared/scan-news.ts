@@ -2,6 +2,7 @@ import type { UnknownEntry } from '../../lib/gap/model.ts';
 import type { ScanPlan } from '../../lib/remediation/scan-plan.ts';
 import type { ClusterReading } from '../../lib/remediation/situation.ts';
 import { breakerNotice } from '../../lib/report/breaker-notice.ts';
+import { observerNotice } from '../../lib/report/observer-notice.ts';
 import { statusNotice } from '../../lib/report/status-notice.ts';
 import { Alerts } from '../../lib/safety/alerts.ts';
 import { type BreakerState, breakerNews, type MeasuredState } from '../../lib/safety/breaker.ts';
@@ -34,7 +35,15 @@ export async function tellNews(
       return ports.notifier.notify(breakerNotice(cluster, event, news));
     });
   }
-  for (const { key, notice } of plan.alerts) {
+  const { observer } = reading;
+  if (observer !== undefined) {
+    // While nodegap does not believe what it sees, that is all that it tells of the nodes.
+    await alerts.tellOnce(cluster, [observer.code], () =>
+      ports.notifier.notify(observerNotice(cluster, observer)),
+    );
+    lastingNews.push(observer.code);
+  }
+  for (const { key, notice } of observer === undefined ? plan.alerts : []) {
     await alerts.tellOnce(cluster, [key], () => ports.notifier.notify(notice));
   }
   const statusKey = ({ daemonSet = '' }: UnknownEntry) => `status-disagrees#${daemonSet}`;

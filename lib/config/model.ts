@@ -14,6 +14,8 @@ export interface ClusterConfig {
   mode: Mode;
   /** nodegap's stack makes the access entries of its roles. */
   manageAccessEntries: boolean;
+  /** Whether Karpenter itself repairs its nodes that are not Ready: no object shows it. */
+  karpenterNodeRepair: 'on' | 'off';
 }
 
 /** A private network from which a cluster's private endpoint can be reached. */

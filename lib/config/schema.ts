@@ -58,6 +58,12 @@ const clusterSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe('Let the stack make the EKS access entries of its roles.'),
+  karpenterNodeRepair: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe(
+      "Whether Karpenter's own node repair is on in the cluster. On: nodes of Karpenter that are not Ready are left to it.",
+    ),
 });
 
 const networkSchema = z.strictObject({

@@ -5,6 +5,7 @@ import type { Node } from '../kubernetes/objects.ts';
 import type { Scope } from '../safety/scope.ts';
 import type { RememberedFault } from './fault-store.ts';
 import { type Ladder, ladderOf } from './ladder.ts';
+import type { NotReadyVerdicts } from './others.ts';
 import { standingOf } from './standing.ts';
 
 export type ActingLadder = Extract<Ladder, { kind: 'replace' }>;
@@ -65,6 +66,8 @@ export interface JudgeFacts {
   breaker: Objection | undefined;
   /** What the node was isolated for, needed once nodegap's own taint hides it. */
   remembered?: RememberedFault;
+  /** What others say of nodes that are not Ready. */
+  notReady?: NotReadyVerdicts;
   /** The node bears nodegap's own NoSchedule taint, and its mark says so. */
   tainted: boolean;
 }
@@ -181,7 +184,10 @@ function behindOwnTaint(gap: Fault, facts: JudgeFacts): Fault {
 function byStanding(gaps: Fault[], facts: JudgeFacts): Judgement {
   const others = facts.gaps.filter((gap) => gap.nodeUid !== facts.nodeUid);
   const everything = [...others, ...gaps];
-  const judged = gaps.map((gap) => ({ gap, standing: standingOf(gap, everything) }));
+  const judged = gaps.map((gap) => ({
+    gap,
+    standing: standingOf(gap, everything, facts.notReady),
+  }));
   const actionable = judged.flatMap(({ gap, standing }) =>
     standing.kind === 'actionable' ? [{ gap, canary: standing.canary }] : [],
   );
@@ -208,7 +214,9 @@ function byStanding(gaps: Fault[], facts: JudgeFacts): Judgement {
     return { kind: 'healthy', message: 'no required DaemonSet is missing on the node' };
   }
   const { code, message } = chosen.standing;
-  if (chosen.standing.kind === 'not-yet') return { kind: 'wait', code, message, doubt: false };
+  if (chosen.standing.kind === 'not-yet') {
+    return { kind: 'wait', code, message, doubt: chosen.standing.doubt };
+  }
   // What is left is not what the attempt is about: for the attempt, the node is well again.
   const about = facts.remembered?.daemonSets;
   if (about !== undefined && !gaps.some((gap) => about.includes(subjectOf(gap)))) {

@@ -7,16 +7,22 @@ import type { FaultCause } from '../gap/fault.ts';
  * `replace` climbs isolate → drain → replace. `restartFirst`: after isolation the pod is restarted
  * once, where it may come back. `drainBeforeTaint`: the drain runs under the cordon alone, since
  * the room that it makes may cure the gap, and the taint comes after one more look.
+ * `secondObserver`: only when it agrees that the node is not well, and after the longer hold-down.
  */
 export type Ladder =
-  | { kind: 'replace'; restartFirst: boolean; drainBeforeTaint: boolean }
-  | { kind: 'hands-off'; why: string }
-  | { kind: 'node-not-ready' };
+  | {
+      kind: 'replace';
+      restartFirst: boolean;
+      drainBeforeTaint: boolean;
+      secondObserver: boolean;
+    }
+  | { kind: 'hands-off'; why: string };
 
 const replace = {
   kind: 'replace',
   restartFirst: false,
   drainBeforeTaint: false,
+  secondObserver: false,
 } satisfies Ladder;
 const restartThenReplace = { ...replace, restartFirst: true } satisfies Ladder;
 const drainForRoom = { ...replace, drainBeforeTaint: true } satisfies Ladder;

@@ -42,6 +42,10 @@ const deferrals = new Set([
   'hourly-cap',
   'counts-stale',
   'blame-unclear',
+  // The scan tells these, once.
+  'observer-unwell',
+  'observer-unknown',
+  'remediations-unreadable',
   'zonal-shift',
   'eks-cluster-updating',
   'eks-node-group-updating',

@@ -76,13 +76,23 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
   return answer('taint', 'hold-down-over', judgement.primary.message);
 }
 
-function deadlineOf({ state, timings }: RecoveryFacts): number {
+function deadlineOf(facts: RecoveryFacts): number {
+  const { state, timings } = facts;
   const isolatedAt = state.isolation?.at ?? 0;
-  const ends = [isolatedAt + timings.holdDown * 1000];
+  const ends = [isolatedAt + holdDownOf(facts) * 1000];
   if (state.restart !== undefined) ends.push(state.restart.at + timings.podGrace * 1000);
   // Room was made: the pod gets the time to use it.
   if (state.drain?.next === 'recheck') ends.push(state.drain.drainedAt + timings.podGrace * 1000);
   return Math.max(...ends);
+}
+
+/** Seconds: longer for a node that is not Ready, which may come back or be repaired by others. */
+function holdDownOf({ judgement, state, timings }: RecoveryFacts): number {
+  const notReady =
+    judgement.kind === 'act'
+      ? judgement.ladder.secondObserver
+      : state.confirm?.cause === 'node-not-ready';
+  return notReady ? timings.holdDownNodeNotReady : timings.holdDown;
 }
 
 /** Whoever answers a blocked drain with going on has agreed to the drain. */
@@ -91,9 +101,10 @@ function isConsent(decision: string | undefined): boolean {
 }
 
 /** The polls of the longest regular wait: hold-down, after a restart, after a drain, hold-up. */
-function maxPolls({ state, timings }: RecoveryFacts): number {
+function maxPolls(facts: RecoveryFacts): number {
+  const { state, timings } = facts;
   const wait = Math.max(1, state.isolation?.waitSeconds ?? timings.poll);
-  return Math.ceil((timings.holdDown + 2 * timings.podGrace + timings.holdUp) / wait) + 4;
+  return Math.ceil((holdDownOf(facts) + 2 * timings.podGrace + timings.holdUp) / wait) + 4;
 }
 
 function isolationOnly(fault: Fault): string {

@@ -24,7 +24,19 @@ export interface ScanPlan {
 }
 
 /** Passing reasons are no news, and open breakers send a notice of their own. */
-const silent = new Set(['not-required', 'node-not-ready', 'breaker-open', 'breaker-cooling']);
+const silent = new Set([
+  'not-required',
+  'node-not-ready',
+  'breaker-open',
+  'breaker-cooling',
+  // Others are at it, and have reports of their own.
+  'left-to-karpenter',
+  'left-to-eks',
+  'left-to-auto-mode',
+]);
+
+/** Deferrals that pass, and that a person can do something about now. */
+const worthTelling = new Set(['blame-unclear', 'observer-unknown', 'remediations-unreadable']);
 
 /**
  * Decides, purely, what a scan asks for: an attempt for each node with an actionable fault, an
@@ -75,7 +87,7 @@ function alertsOf(cluster: string, verdicts: readonly FaultVerdict[]): GapAlert[
     const { gap } = verdict;
     if (verdict.kind === 'actionable' || silent.has(verdict.code)) continue;
     // What passes by itself is no news. An unclear blame may clear up, but a person can do it now.
-    if (verdict.passing && verdict.code !== 'blame-unclear') continue;
+    if (verdict.passing && !worthTelling.has(verdict.code)) continue;
     if (!gap.pastGrace || !gap.confirmed || !gap.required) continue;
     const key = `${subjectOf(gap)}#${verdict.code}`;
     const group = groups.get(key) ?? { code: verdict.code, message: verdict.message, gaps: [] };

@@ -34,6 +34,14 @@ import { scopeCountsOf } from './actionable.ts';
 import { doubtsOf } from './doubts.ts';
 import { FaultStore, type RememberedFault } from './fault-store.ts';
 import { type Judgement, judge, type Objection } from './judge.ts';
+import { observerOf } from './observer.ts';
+import {
+  doubtAboutOthers,
+  type OtherPorts,
+  type Others,
+  readOthers,
+  remediationOf,
+} from './others.ts';
 import { type OutsidePorts, withOutside } from './outside.ts';
 import { needsFullRead, type ReadMemory, readsInFull, refuseOlder } from './read-extent.ts';
 import { withRefutedBlame } from './refuted-blame.ts';
@@ -41,7 +49,7 @@ import { deferral } from './replaceable.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
-export interface SituationPorts extends OutsidePorts {
+export interface SituationPorts extends OtherPorts, OutsidePorts {
   clock: Clock;
   installation: string;
   config(): Promise<LoadedConfig>;
@@ -69,6 +77,10 @@ export interface ClusterReading {
   /** What bad replacements proved; `detection` takes it into account. */
   refutations: Refutation[];
   lastScan: LastScan | undefined;
+  /** What others say of nodes with a gap, and do about them. */
+  others: Others;
+  /** Why all of it is not to be believed, where that is so. */
+  observer: Objection | undefined;
   /** Epoch ms at which all of it was judged. */
   now: number;
 }
@@ -80,7 +92,8 @@ export interface ClusterReading {
 export type ReadExtent = 'full' | 'quick';
 
 /**
- * Reads a cluster and what is remembered of it.
+ * Reads a cluster and what is remembered of it. Others are asked about all nodes with a gap, or
+ * only about the one with the uid `onlyNode`.
  * @throws KubernetesError when the cluster could not be read completely, or answered from the past.
  */
 export async function readCluster(
@@ -88,6 +101,7 @@ export async function readCluster(
   reader: ClusterReader,
   cluster: string,
   extent: ReadExtent = 'full',
+  onlyNode?: string,
 ): Promise<ClusterReading> {
   const loaded = await ports.config();
   const { config } = loaded;
@@ -123,10 +137,20 @@ export async function readCluster(
   refuseOlder(facts, lastScan, now);
   const detected = detect(facts, policy, now, known);
   const detection = withRefutedBlame(detected, refutations);
+  const configured = config.clusters.find(({ name }) => name === cluster);
+  const observer = observerOf(facts, config, lastScan, now);
+  const others = await readOthers(ports, reader, {
+    facts,
+    cluster: configured,
+    gaps: detection.gaps,
+    // Nothing is done while nodegap does not believe what it sees.
+    concerns: (uid) => observer === undefined && (onlyNode === undefined || uid === onlyNode),
+    now,
+  });
   return {
     loaded,
     config,
-    cluster: config.clusters.find(({ name }) => name === cluster),
+    cluster: configured,
     facts,
     detection,
     records,
@@ -137,6 +161,8 @@ export async function readCluster(
     leaving,
     refutations,
     lastScan,
+    others,
+    observer,
     now,
   };
 }
@@ -165,7 +191,8 @@ export async function readSituation(
   state: WorkflowState,
   extent: ReadExtent = 'full',
 ): Promise<Situation> {
-  return situationOf(ports, await readCluster(ports, reader, state.cluster, extent), state);
+  const reading = await readCluster(ports, reader, state.cluster, extent, state.nodeUid);
+  return situationOf(ports, reading, state);
 }
 
 /** Judges one node of a reading, which must be of the same invocation. */
@@ -174,7 +201,7 @@ export async function situationOf(
   reading: ClusterReading,
   state: WorkflowState,
 ): Promise<Situation> {
-  const { config, facts, detection, breakers, holds, leaving, now } = reading;
+  const { config, facts, detection, breakers, holds, leaving, others, now } = reading;
   const node = facts.nodes.find(({ metadata }) => metadata.name === state.node);
   const place = node === undefined ? {} : placeOf(node);
   const claim = claimIn(facts, node);
@@ -190,10 +217,13 @@ export async function situationOf(
     cluster: reading.cluster,
     gaps: faultsOf(detection),
     unknown: doubtsOf(detection, reading.records),
-    doubt: doubtIn(facts, node),
+    doubt: reading.observer ?? doubtIn(facts, node) ?? doubtAboutOthers(others),
+    notReady: others.notReady,
     veto:
-      vetoIn(node, claim, ports.installation, node && leavingReason(leaving, node)) ??
-      deferralOf(node, claim, config.replacement),
+      vetoIn(node, claim, ports.installation, {
+        leaving: node && leavingReason(leaving, node),
+        remediation: node && remediationOf(node, others),
+      }) ?? deferralOf(node, claim, config.replacement),
     hold: holds.holdOf(place.pool),
     breaker: breakerOn(scopes, breakers, now, config.breaker.coolDown * 1000),
     ...(remembered === undefined ? {} : { remembered }),
@@ -233,7 +263,7 @@ function vetoIn(
   node: Node | undefined,
   claim: ClaimMatch,
   installation: string,
-  leaving: string | undefined,
+  { leaving, remediation }: { leaving: string | undefined; remediation: string | undefined },
 ): Objection | undefined {
   if (node === undefined) return undefined;
   if (claim.kind === 'inconsistent') return { code: 'claim-mismatch', message: claim.message };
@@ -241,6 +271,7 @@ function vetoIn(
   return vetoOf(node, found, {
     installation,
     ...(leaving === undefined ? {} : { leaving }),
+    ...(remediation === undefined ? {} : { remediation }),
   });
 }
 

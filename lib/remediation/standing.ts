@@ -1,6 +1,7 @@
 import { type FaultCause, faultText, isConditionFault, subjectOf } from '../gap/fault.ts';
 import type { Fault } from '../gap/model.ts';
 import { ladderOf } from './ladder.ts';
+import type { NotReadyVerdict, NotReadyVerdicts } from './others.ts';
 
 /**
  * Where one fault stands on the way to an action. `not-yet` may ripen by itself; `never` needs
@@ -8,11 +9,15 @@ import { ladderOf } from './ladder.ts';
  */
 export type Standing =
   | { kind: 'actionable'; canary: boolean }
-  | { kind: 'not-yet'; code: string; message: string }
+  /** `doubt`: whether it stands or not cannot be told now, so nothing is undone either. */
+  | { kind: 'not-yet'; code: string; message: string; doubt: boolean }
   | { kind: 'never'; code: string; message: string };
 
 /** Causes that say nothing about their fate: they pass, or turn into another cause. */
 const passingCauses: readonly FaultCause[] = ['starting', 'rollout'];
+
+const nobodyAsked: NotReadyVerdicts = new Map();
+const notAsked = 'node-not-ready';
 
 /** Causes whose blame needs a witness, and that one canary node may be taken for without one. */
 const canaryCauses: readonly FaultCause[] = ['image-pull', 'crash-loop', 'not-ready', 'oom-killed'];
@@ -20,8 +25,14 @@ const canaryCauses: readonly FaultCause[] = ['image-pull', 'crash-loop', 'not-re
 /**
  * Judges one gap by itself and against the other gaps of the same read (for the canary rule of
  * docs/causes.md). Vetoes, holds and the breaker are of the node and its scopes, not of the gap.
+ * `notReady` says what others make of nodes that are not Ready; of one that is not among it nobody
+ * was asked.
  */
-export function standingOf(gap: Fault, allGaps: readonly Fault[]): Standing {
+export function standingOf(
+  gap: Fault,
+  allGaps: readonly Fault[],
+  notReady: NotReadyVerdicts = nobodyAsked,
+): Standing {
   if (!gap.required) {
     return never('not-required', `${subjectOf(gap)} is not a required DaemonSet`);
   }
@@ -38,12 +49,6 @@ export function standingOf(gap: Fault, allGaps: readonly Fault[]): Standing {
     return notYet(gap.cause, gap.message);
   }
   const ladder = ladderOf(gap.cause);
-  if (ladder.kind === 'node-not-ready') {
-    return never(
-      'node-not-ready',
-      'a NotReady node is left to node repair until a second observer agrees',
-    );
-  }
   if (ladder.kind === 'hands-off') {
     return never('hands-off', `${gap.cause} is not cured by touching the node: ${ladder.why}`);
   }
@@ -57,7 +62,9 @@ export function standingOf(gap: Fault, allGaps: readonly Fault[]): Standing {
     return notYet('unconfirmed', 'not yet seen in enough scans');
   }
   if (gap.blame === 'node') {
-    return { kind: 'actionable', canary: false };
+    return ladder.secondObserver
+      ? byOthers(notReady.get(gap.nodeUid))
+      : { kind: 'actionable', canary: false };
   }
   if (!canaryCauses.includes(gap.cause)) {
     return notYet('blame-unclear', gap.blameReason);
@@ -69,6 +76,29 @@ export function standingOf(gap: Fault, allGaps: readonly Fault[]): Standing {
         'canary-elsewhere',
         `${first.node} is taken first, as the canary of ${subjectOf(gap)}`,
       );
+}
+
+/** Whether all that is missing for an action is what others say of the node. */
+export function awaitsSecondObserver(gap: Fault, allGaps: readonly Fault[]): boolean {
+  const standing = standingOf(gap, allGaps);
+  return standing.kind === 'never' && standing.code === notAsked;
+}
+
+/** A node that is not Ready is acted on only where nobody else does, and two observers agree. */
+function byOthers(verdict: NotReadyVerdict | undefined): Standing {
+  switch (verdict?.kind) {
+    case 'agreed':
+      return { kind: 'actionable', canary: false };
+    case 'left':
+      return never(verdict.code, verdict.message);
+    case 'unknown':
+      return notYet(verdict.code, verdict.message, true);
+    case undefined:
+      return never(
+        notAsked,
+        'a node that is not Ready is acted on only when a second observer agrees, which was not asked',
+      );
+  }
 }
 
 /** The node that goes first when the blame is unclear: the longest in trouble, then by name. */
@@ -85,8 +115,8 @@ function canaryCandidate(subject: string, gaps: readonly Fault[]): Fault | undef
     .sort((a, b) => a.since - b.since || a.node.localeCompare(b.node))[0];
 }
 
-function notYet(code: string, message: string): Standing {
-  return { kind: 'not-yet', code, message };
+function notYet(code: string, message: string, doubt = false): Standing {
+  return { kind: 'not-yet', code, message, doubt };
 }
 
 function never(code: string, message: string): Standing {

@@ -23,6 +23,9 @@ export interface LastScan {
   resourceVersion?: string;
   /** When all pods were last read in full, epoch ms. */
   fullReadAt?: number;
+  /** How long a read takes otherwise, in ms, in full and quickly. */
+  usualFullMs?: number;
+  usualQuickMs?: number;
 }
 
 /** No read takes as long: who is so far ahead had a wrong clock. */
@@ -60,10 +63,14 @@ export class ScanStore {
     if (item === undefined || at === undefined) return undefined;
     const resourceVersion = optionalText(item, 'resourceVersion');
     const fullReadAt = optionalNumber(item, 'fullReadAt');
+    const usualFullMs = optionalNumber(item, 'usualFullMs');
+    const usualQuickMs = optionalNumber(item, 'usualQuickMs');
     return {
       at,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       ...(fullReadAt === undefined ? {} : { fullReadAt }),
+      ...(usualFullMs === undefined ? {} : { usualFullMs }),
+      ...(usualQuickMs === undefined ? {} : { usualQuickMs }),
     };
   }
 }

@@ -18,10 +18,14 @@ export type VetoCode =
   | 'claim-deleting'
   | 'karpenter-disrupted'
   | 'autoscaler-deleting'
+  | 'autoscaler-candidate'
   | 'leaving'
   | 'skip'
   | 'do-not-repair'
   | 'excluded-from-remediation'
+  | 'medik8s-remediation'
+  | 'medik8s-maintenance'
+  | 'out-of-service'
   | 'skip-remediation'
   | 'unmanaged'
   | OwnershipRefusal['code'];
@@ -37,6 +41,8 @@ export interface VetoOptions {
   installation: string;
   /** What is known from outside the cluster about the node going away, in words. */
   leaving?: string;
+  /** What says that medik8s remediates the node now. */
+  remediation?: string;
 }
 
 /** Taints by which another controller says that it is removing the node. */
@@ -48,6 +54,36 @@ const leavingTaints: { key: string; code: VetoCode; by: string }[] = [
     key: 'ToBeDeletedByClusterAutoscaler',
     code: 'autoscaler-deleting',
     by: 'the cluster autoscaler',
+  },
+];
+
+/** Taints by which another tool says that it works on the node. */
+const workTaints: { key: string; code: VetoCode; means: string }[] = [
+  // self-node-remediation and fence-agents-remediation of medik8s, as long as they are at it.
+  {
+    key: 'medik8s.io/remediation',
+    code: 'medik8s-remediation',
+    means: 'medik8s is remediating it',
+  },
+  // node-maintenance-operator of medik8s.
+  { key: 'medik8s.io/drain', code: 'medik8s-maintenance', means: 'it is in maintenance' },
+];
+
+/**
+ * Taints that say the same of a node that nobody works on yet. On a node that nodegap has emptied
+ * they only follow from that.
+ */
+const firstComeTaints: typeof workTaints = [
+  {
+    key: 'DeletionCandidateOfClusterAutoscaler',
+    code: 'autoscaler-candidate',
+    means: 'the cluster autoscaler does not need it and is about to remove it',
+  },
+  // https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
+  {
+    key: 'node.kubernetes.io/out-of-service',
+    code: 'out-of-service',
+    means: 'somebody has declared it dead and takes care of it',
   },
 ];
 
@@ -96,6 +132,7 @@ export function vetoOf(
 ): Veto | undefined {
   return (
     leavingVeto(node, nodeClaim, options) ??
+    workVeto(node, options) ??
     signVeto('node', node.metadata) ??
     (nodeClaim && signVeto('NodeClaim', nodeClaim.metadata)) ??
     markVeto(node, options.installation)
@@ -124,6 +161,20 @@ function leavingVeto(
   }
   if (options.leaving !== undefined) {
     return { code: 'leaving', message: `node ${name} is leaving: ${options.leaving}` };
+  }
+  return undefined;
+}
+
+function workVeto(node: Node, options: VetoOptions): Veto | undefined {
+  const { name } = node.metadata;
+  if (options.remediation !== undefined) {
+    const message = `node ${name} is being remediated by ${options.remediation}`;
+    return { code: 'medik8s-remediation', message };
+  }
+  const isOurs = readMark(node, options.installation).kind === 'ours';
+  for (const { key, code, means } of isOurs ? workTaints : [...workTaints, ...firstComeTaints]) {
+    if (!node.spec.taints?.some((taint) => taint.key === key)) continue;
+    return { code, message: `node ${name} has the taint ${key}: ${means}` };
   }
   return undefined;
 }

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { type Cause, causes } from '../../lib/gap/model.ts';
 import { ladderOf } from '../../lib/remediation/ladder.ts';
 
-const straight = { kind: 'replace', restartFirst: false, drainBeforeTaint: false };
+const straight = {
+  kind: 'replace',
+  restartFirst: false,
+  drainBeforeTaint: false,
+  secondObserver: false,
+};
 const restart = { ...straight, restartFirst: true };
 const forRoom = { ...straight, drainBeforeTaint: true };
 
@@ -19,7 +24,7 @@ describe('ladderOf', () => {
     ['terminating', straight],
     ['unschedulable-resources', forRoom],
     ['unschedulable-ports', forRoom],
-    ['node-not-ready', { kind: 'node-not-ready' }],
+    ['node-not-ready', { ...straight, secondObserver: true }],
   ])('%s → %o', (cause, ladder) => {
     expect(ladderOf(cause)).toEqual(ladder);
   });

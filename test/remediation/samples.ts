@@ -67,6 +67,7 @@ export function judgeFactsOf(overrides: Partial<JudgeFacts> = {}): JudgeFacts {
       network: 'public',
       mode: 'act',
       manageAccessEntries: true,
+      karpenterNodeRepair: 'on',
     },
     gaps: [gapOf()],
     unknown: [],

@@ -18,6 +18,12 @@ function taintedBy(key: string, value?: string): Node {
     taints: [{ key, effect: 'NoSchedule', ...(value === undefined ? {} : { value }) }],
   });
 }
+const oursWith = (key: string) =>
+  node({
+    unschedulable: true,
+    annotations: markAnnotation(mark),
+    taints: [{ key, effect: 'NoSchedule' }],
+  });
 const annotated = (key: string, value: string) => node({ annotations: { [key]: value } });
 const labelled = (key: string, value: string) => node({ labels: { [key]: value } });
 
@@ -66,11 +72,41 @@ describe('vetoOf', () => {
     ],
     ['a node managed by NVSentinel', labelled('nvsentinel.dgxc.nvidia.com/managed', 'true')],
     [
-      'a mere candidate of the cluster autoscaler',
-      taintedBy('DeletionCandidateOfClusterAutoscaler'),
+      'a candidate of the cluster autoscaler that nodegap has emptied',
+      oursWith('DeletionCandidateOfClusterAutoscaler'),
+    ],
+    [
+      'a node of ours that was declared dead meanwhile',
+      oursWith('node.kubernetes.io/out-of-service'),
     ],
   ])('has nothing against %s', (_title, subject, nodeClaim) => {
     expect(vetoOf(subject, nodeClaim, options)).toBeUndefined();
+  });
+
+  it.each<[string, string]>([
+    ['DeletionCandidateOfClusterAutoscaler', 'autoscaler-candidate'],
+    ['node.kubernetes.io/out-of-service', 'out-of-service'],
+    ['medik8s.io/remediation', 'medik8s-remediation'],
+    ['medik8s.io/drain', 'medik8s-maintenance'],
+  ])('leaves a node with the taint %s to whoever set it: %s', (key, code) => {
+    expect(vetoOf(taintedBy(key), undefined, options)).toMatchObject({
+      code,
+      message: expect.stringContaining(`node n1 has the taint ${key}: `),
+    });
+  });
+
+  it('leaves a node of ours to medik8s as well', () => {
+    expect(vetoOf(oursWith('medik8s.io/remediation'), undefined, options)?.code).toBe(
+      'medik8s-remediation',
+    );
+  });
+
+  it('takes the word of medik8s for what it remediates', () => {
+    const remediation = 'NodeHealthCheck workers (SelfNodeRemediation n1-x)';
+    expect(vetoOf(node(), undefined, { ...options, remediation })).toEqual({
+      code: 'medik8s-remediation',
+      message: `node n1 is being remediated by ${remediation}`,
+    });
   });
 
   it('takes over what is known from outside about a leaving node', () => {

@@ -85,7 +85,7 @@ describe('what changes in the middle of a drain holds at the next step', () => {
       'mark-missing',
       (bad) => world.cluster.operations.editNode(bad, undo),
     ],
-    ['the node is not Ready', 'node-not-ready', (bad) => world.cluster.operations.stopKubelet(bad)],
+    ['the node is not Ready', 'left-to-karpenter', (bad) => world.cluster.operations.stopKubelet(bad)],
     ['only an alert is allowed', 'ceiling-alert', () => ceiling('alert')],
   ];
   it.each(table)('%s: undone, with code %s', async (_name, code, change) => {
