@@ -1,5 +1,5 @@
 /** How slots and places lie in the state table. */
-import type { Item } from '../ports.ts';
+import type { Item, StateTable } from '../ports.ts';
 import { numberOf, optionalNumber, optionalText, setOf, stored, textOf } from './item-fields.ts';
 import { slotKey } from './keys.ts';
 import type { ScopeCount } from './scope-counts.ts';
@@ -86,6 +86,16 @@ export function slotFrom(item: Item): Slot {
     ...(committedAt === undefined ? {} : { committedAt }),
     ...(canaryFor === undefined ? {} : { canaryFor }),
   };
+}
+
+/** The slot of a node, whoever has it. */
+export async function slotOn(
+  table: StateTable,
+  cluster: string,
+  nodeUid: string,
+): Promise<Slot | undefined> {
+  const item = await table.get(slotKey(cluster, nodeUid));
+  return item === undefined ? undefined : slotFrom(item);
 }
 
 export function placesFrom(item: Item | undefined): Places {

@@ -60,9 +60,14 @@ export function judgeSlot(request: SlotRequest, facts: SlotFacts): Refusal | und
   );
 }
 
+/** Whether the counts are young enough to take a slot on them. */
+export function areFresh({ countedAt }: Pick<SlotRequest, 'countedAt'>, now: number): boolean {
+  return Math.abs(now - countedAt) <= COUNTS_MAX_AGE_MS;
+}
+
 function judgeCounts(request: SlotRequest, now: number): Refusal | undefined {
   const age = now - request.countedAt;
-  if (Math.abs(age) > COUNTS_MAX_AGE_MS) {
+  if (!areFresh(request, now)) {
     return refused(
       'counts-stale',
       `the counts are ${Math.round(age / 1000)} s old, limit ${COUNTS_MAX_AGE_MS / 1000} s`,

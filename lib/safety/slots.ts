@@ -30,14 +30,16 @@ import {
   type SlotRef,
   type SlotRequest,
   slotFrom,
+  slotOn,
 } from './slot-items.ts';
-import { judgeCaps, judgeSlot, type Refusal } from './slot-judge.ts';
+import { areFresh, judgeCaps, judgeSlot, type Refusal } from './slot-judge.ts';
 import { acquisition, stillOwned, takePlaces, updatePlaces } from './slot-writes.ts';
 import { requestToken } from './table-writes.ts';
 
 export type { CanaryOutcome } from './canaries.ts';
 export type { DeadSlots } from './dead-slots.ts';
 export type { Slot, SlotRef, SlotRequest } from './slot-items.ts';
+export { slotOn } from './slot-items.ts';
 
 export type SlotOutcome = { kind: 'acquired'; fence: number } | Refusal;
 export interface SlotLost {
@@ -72,9 +74,11 @@ export class Slots {
   /**
    * Takes the slot of a node, in one transaction with its places. Asked again by the execution
    * that has it, it answers the same with the same fence.
-   * @throws NodegapError `State.Contended` when others kept changing the slots.
+   * @throws NodegapError `State.Contended` when others kept changing the slots, until the tries or
+   * the counts had run out: asked again on new counts, it may well get the slot.
    */
   async acquire(request: SlotRequest): Promise<SlotOutcome> {
+    const wasFresh = areFresh(request, this.#clock.now());
     return this.#untilSettled(request.cluster, async () => {
       const { places, slots } = await this.#read(request.cluster);
       const own = slots.find((slot) => slot.nodeUid === request.nodeUid);
@@ -96,6 +100,10 @@ export class Slots {
         commits: commits.map(({ at }) => at),
         limits: this.#limits,
       });
+      // They grew old over the changes of others, which is no reason to refuse.
+      if (refusal?.code === 'counts-stale' && wasFresh && !areFresh(request, now)) {
+        throw contended(request.cluster);
+      }
       if (refusal !== undefined) return refusal;
 
       const { counts: _counts, countedAt: _countedAt, ...lease } = request;
@@ -185,9 +193,8 @@ export class Slots {
     options: { verified?: boolean } = {},
   ): Promise<'released' | 'absent' | 'not-owner' | 'committed'> {
     return this.#untilSettled(ref.cluster, async () => {
-      const item = await this.#table.get(slotKey(ref.cluster, ref.nodeUid));
-      if (item === undefined) return 'absent';
-      const slot = slotFrom(item);
+      const slot = await slotOn(this.#table, ref.cluster, ref.nodeUid);
+      if (slot === undefined) return 'absent';
       if (!isOwner(ref, slot)) return 'not-owner';
       if (options.verified) return (await this.#free(slot, [])) ? 'released' : undefined;
       if (slot.committedAt !== undefined) return 'committed';
@@ -239,8 +246,7 @@ export class Slots {
   }
 
   async #owned(ref: SlotRef): Promise<Slot | undefined> {
-    const item = await this.#table.get(slotKey(ref.cluster, ref.nodeUid));
-    const slot = item === undefined ? undefined : slotFrom(item);
+    const slot = await slotOn(this.#table, ref.cluster, ref.nodeUid);
     return slot !== undefined && isOwner(ref, slot) ? slot : undefined;
   }
 
@@ -266,25 +272,16 @@ export class Slots {
       if (answer !== undefined) return answer;
       await this.#pacing.sleep(backoffMs(tries, this.#pacing.random, { baseMs: 20, maxMs: 1_000 }));
     }
-    throw new NodegapError(
-      'State.Contended',
-      `the slots of cluster ${cluster} changed ${MAX_TRIES} times under the same request`,
-      { hint: 'try again' },
-    );
+    throw contended(cluster);
   }
 }
 
-const notCommitted: Condition = { kind: 'attribute-absent', attribute: 'committedAt' };
-
-/** The slot of a node, whoever has it. */
-export async function slotOn(
-  table: StateTable,
-  cluster: string,
-  nodeUid: string,
-): Promise<Slot | undefined> {
-  const item = await table.get(slotKey(cluster, nodeUid));
-  return item === undefined ? undefined : slotFrom(item);
+function contended(cluster: string): NodegapError {
+  const message = `the slots of cluster ${cluster} kept changing under the same request`;
+  return new NodegapError('State.Contended', message, { hint: 'try again' });
 }
+
+const notCommitted: Condition = { kind: 'attribute-absent', attribute: 'committedAt' };
 
 function isOwner(ref: SlotRef, slot: Slot): boolean {
   return slot.execution === ref.execution && (ref.fence === undefined || ref.fence === slot.fence);

@@ -205,14 +205,14 @@ describe('transact', () => {
     expect(tokens()).toHaveLength(1);
   });
 
-  it('gives up after ten tries, with the cause', async () => {
-    const conflict = cancelled({ Code: 'TransactionConflict' });
-    dynamo.on(TransactWriteItemsCommand).rejects(conflict);
-    await expect(table.transact([put])).rejects.toMatchObject({
-      code: 'State.Unavailable',
-      cause: conflict,
-    });
-    expect(tokens()).toHaveLength(10);
+  it.each([
+    ['throttling after 10 tries', 10, new ProvisionedThroughputExceededException(info)],
+    ['a conflict after 30 tries', 30, cancelled({ Code: 'TransactionConflict' })],
+  ])('gives up %s, with the cause', async (_what, tries, cause) => {
+    dynamo.on(TransactWriteItemsCommand).rejects(cause);
+    await expect(table.transact([put])).rejects.toMatchObject({ code: 'State.Unavailable', cause });
+    expect(tokens()).toHaveLength(tries);
+    expect(new Set(tokens()).size).toBe(1);
     expect(Math.max(...slept)).toBeLessThanOrEqual(2_000);
   });
 

@@ -52,7 +52,8 @@ export interface Setting {
   limits: BreakerConfig;
   random: () => number;
   sleep: (ms: number) => Promise<void>;
-  nodesPerPool?: number;
+  /** Unhealthy nodes of each pool that ask for nothing, beside the 100 that do; then all healthy. */
+  bystanders?: number;
   /** How long an execution may work before it goes on, in the units of `sleep`. */
   workFor: number;
   /** An error that the machine answers with the same call again. */
@@ -68,8 +69,12 @@ export type Check = (table: Pick<StateTable, 'get' | 'query'>) => Promise<void>;
 
 /** Unhealthy nodes, and healthy ones that persons asked for, all at once. */
 export async function contend(setting: Setting): Promise<Run> {
-  const { limits, random, sleep, nodesPerPool = 100 } = setting;
-  const counts = countsOf({ nodes: pools.flatMap((pool) => samples(pool, nodesPerPool)) });
+  const { limits, random, sleep, bystanders } = setting;
+  const asking = pools.flatMap((pool) => {
+    return samples(pool, 'n', 100, bystanders === undefined ? unhealthyPerPool : 0);
+  });
+  const silent = pools.flatMap((pool) => samples(pool, 's', bystanders ?? 0, bystanders ?? 0));
+  const counts = countsOf({ nodes: [...asking, ...silent] });
   const most = { pool: 0, cluster: 0, unhealthy: 0 };
   const result: Run = { acquired: 0, refused: new Map(), committed: 0, most, checked: 0 };
   const owners = new Map<number, string>();
@@ -122,22 +127,20 @@ export async function contend(setting: Setting): Promise<Run> {
     expect(['released', 'absent']).toContain(release);
   };
 
-  const requests = pools.flatMap((pool) =>
-    samples(pool, nodesPerPool).map(({ name, zone }) =>
-      slotRequest({ node: name, pool, zone, counts, countedAt: start }),
-    ),
+  const requests = asking.map(({ name, pool, zone }) =>
+    slotRequest({ node: name, pool, zone, counts, countedAt: start }),
   );
   await Promise.all(requests.map(work));
   await expect(again(() => slots.list('prod'))).resolves.toEqual([]);
   return result;
 }
 
-function samples(pool: string, count: number) {
+function samples(pool: string, kind: string, count: number, unhealthy: number) {
   return Array.from({ length: count }, (_, n) => ({
-    name: `${pool}${n}`,
+    name: `${pool}-${kind}${n}`,
     pool,
     zone: n % 2 === 0 ? 'even' : 'odd',
-    unhealthy: n < unhealthyPerPool,
+    unhealthy: n < unhealthy,
   }));
 }
 
