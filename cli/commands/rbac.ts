@@ -6,7 +6,8 @@ import type { CommandContext } from '../context.ts';
 export function rbacCommand({ io }: CommandContext): Command {
   return new Command('rbac')
     .description('print the RBAC objects of nodegap, for: kubectl apply -f -')
-    .action(() => {
-      io.stdout.write(rbacYaml());
+    .option('--force-drain', 'with the right to delete pods, which drain.force needs')
+    .action(({ forceDrain = false }: { forceDrain?: boolean }) => {
+      io.stdout.write(rbacYaml({ forceDrain }));
     });
 }

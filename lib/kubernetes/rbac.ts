@@ -41,6 +41,11 @@ const leaseRules: PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'] },
 ];
 
+export interface RbacOptions {
+  /** Also the right to delete pods, for `drain.force` alone. */
+  forceDrain?: boolean;
+}
+
 /** On top of the reader's. No `delete` on pods: an eviction is a create, and respects budgets. */
 const actuatorRules: PolicyRule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
@@ -49,14 +54,21 @@ const actuatorRules: PolicyRule[] = [
   { apiGroups: ['karpenter.sh'], resources: ['nodeclaims'], verbs: ['delete'] },
 ];
 
+/**
+ * Deletion passes budgets by, so it is given on demand, and by the same role: applied again without
+ * it, the role loses it.
+ */
+const forceDrainRule: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['delete'] };
+
 /** All objects, in an order in which they can be applied. */
-export function rbacManifests(): object[] {
+export function rbacManifests({ forceDrain = false }: RbacOptions = {}): object[] {
+  const rules = [...actuatorRules, ...(forceDrain ? [forceDrainRule] : [])];
   return [
     clusterRole(readerName, readerRules),
     clusterRoleBinding(readerName, [readerGroup, actuatorGroup]),
     leaseRole(),
     leaseRoleBinding(),
-    clusterRole(actuatorName, actuatorRules),
+    clusterRole(actuatorName, rules),
     clusterRoleBinding(actuatorName, [actuatorGroup]),
     nodeChangesPolicy(),
     nodeChangesBinding(),
@@ -64,8 +76,8 @@ export function rbacManifests(): object[] {
 }
 
 /** The same as one YAML stream for `kubectl apply -f -`. */
-export function rbacYaml(): string {
-  return rbacManifests()
+export function rbacYaml(options: RbacOptions = {}): string {
+  return rbacManifests(options)
     .map((object) => stringify(object, { lineWidth: 0 }))
     .join('---\n');
 }

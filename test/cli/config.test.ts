@@ -57,4 +57,10 @@ describe('nodegap rbac', () => {
     expect(out).toContain('name: nodegap:actuator');
     expect(code).toBe(0);
   });
+
+  it('gives the right to delete pods on demand only', async () => {
+    expect((await nodegap(['rbac'])).out).not.toMatch(/- pods\n +verbs:\n +- delete/);
+    const { out } = await nodegap(['rbac', '--force-drain']);
+    expect(out).toMatch(/- pods\n +verbs:\n +- delete/);
+  });
 });

@@ -14,7 +14,7 @@ interface Manifest {
 const manifests = rbacManifests() as Manifest[];
 
 /** All that a group may do, as `verb resource`. */
-function rightsOf(group: string): string[] {
+function rightsOf(group: string, manifests = rbacManifests() as Manifest[]): string[] {
   const roles = manifests
     .filter(({ kind }) => kind === 'ClusterRoleBinding')
     .filter(({ subjects }) => subjects?.some(({ name }) => name === group))
@@ -66,6 +66,14 @@ describe('rbacManifests', () => {
       roleRef: { kind: 'Role', name: 'nodegap-reader' },
     });
     expect(binding?.subjects?.map(({ name }) => name)).toEqual([readerGroup, actuatorGroup]);
+  });
+
+  it('lets the actuator delete pods on demand only', () => {
+    const forcing = rbacManifests({ forceDrain: true }) as Manifest[];
+    expect(rightsOf(actuatorGroup, forcing)).toEqual(
+      [...rightsOf(actuatorGroup), 'delete pods'].sort(),
+    );
+    expect(rightsOf(readerGroup, forcing)).toEqual(rightsOf(readerGroup));
   });
 
   it('lets the actuator read, patch nodes, evict, write events and delete NodeClaims', () => {
