@@ -338,6 +338,18 @@ describe('acquire', () => {
     expect(slept.slice(0, 3)).toEqual([10, 20, 40]);
   });
 
+  it('does not refuse counts that grew old over the changes of others: new ones are needed', async () => {
+    const slots = slotsWith();
+    const transact = table.transact.bind(table);
+    table.transact = async () => {
+      now += 31_000;
+      return { kind: 'condition-failed', index: 0, item: undefined };
+    };
+    await expect(slots.acquire(request('a'))).rejects.toMatchObject({ code: 'State.Contended' });
+    table.transact = transact;
+    await expect(slots.acquire(request('a'))).resolves.toMatchObject({ kind: 'acquired' });
+  });
+
   it.each([
     [
       'a pause',
