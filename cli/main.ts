@@ -44,7 +44,7 @@ Examples:
   quiet(program, io, usage);
   try {
     if (argv.length === 0) program.help({ error: true });
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(withoutIdleHelp(argv, program), { from: 'user' });
     return context.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && isHelp(error)) {
@@ -54,6 +54,17 @@ Examples:
     reportFailure(error, io, usage.failed);
     return exitCodes.error;
   }
+}
+
+/** Commander shows its own help when `help` is asked about a command that does not exist. */
+function withoutIdleHelp(argv: string[], program: Command): string[] {
+  const [first, about] = argv;
+  const isIdle =
+    first === 'help' &&
+    about !== undefined &&
+    about !== 'help' &&
+    !program.commands.some((command) => command.name() === about);
+  return isIdle ? [about] : argv;
 }
 
 /** What commander would have written to stderr, and the command whose usage was wrong. */

@@ -56,7 +56,10 @@ export function scanCommand(context: CommandContext): Command {
       new Option('--strict', 'exit 2 on any gap, actionable or not, and on anything unknown'),
     )
     .addOption(
-      new Option('--full', 'read every pod in full, also where a table shows that it is well'),
+      new Option(
+        '--full',
+        'read every pod in full, also where a table shows that it is well',
+      ).conflicts('file'),
     )
     .addOption(new Option('-v, --verbose', 'say on stderr what was asked of the API server'))
     .addOption(new Option('-w, --watch', 'follow the cluster live, print what opens and closes'))

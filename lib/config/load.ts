@@ -23,6 +23,8 @@ export interface LocatedConfig extends LoadedConfig {
 
 const hint = 'every key with its default: examples/nodegap.full.yaml and docs/configuration.md';
 
+const shownSyntaxErrors = 3;
+
 /** `clusters[0].name`. */
 function pathText(path: Path): string {
   return path.reduce<string>((text, step) => {
@@ -69,7 +71,12 @@ export function loadConfig(text: string, fileName: string): LocatedConfig {
   }
   const syntax = documents.flatMap((one: Document) => [...one.errors, ...one.warnings]);
   if (syntax.length > 0) {
-    const messages = syntax.map((error) => `${place(error.pos[0])}: ${error.message}`);
+    // What follows the first few is most often a consequence of them.
+    const messages = syntax
+      .slice(0, shownSyntaxErrors)
+      .map((error) => `${place(error.pos[0])}: ${error.message}`);
+    const more = syntax.length - messages.length;
+    if (more > 0) messages.push(`${fileName}: and ${more} more`);
     throw new UsageError(messages.join('\n'), { hint: 'the file is not valid YAML' });
   }
   if (documents.length > 1) {

@@ -8,6 +8,16 @@ describe('wrong usage', () => {
   it.each<[string, string[], string]>([
     ['an unknown command', ['scna'], "error: unknown command 'scna'\nhint: did you mean scan?\n"],
     [
+      'help for an unknown command',
+      ['help', 'scna'],
+      "error: unknown command 'scna'\nhint: did you mean scan?\n",
+    ],
+    [
+      'a dump that is to be read in full',
+      ['scan', '--file', dump, '--full'],
+      "error: option '--full' cannot be used with option '--file <dump>'\nhint: nodegap scan --help\n",
+    ],
+    [
       'an unknown option',
       ['scan', '--fil', 'x'],
       "error: unknown option '--fil'\nhint: did you mean --file?\n",

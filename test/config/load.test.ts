@@ -107,6 +107,12 @@ breaker:
     ]);
   });
 
+  it('names the first few of many faults in YAML', () => {
+    const lines = problemsIn('# a\n- b\n]\n]\n]\n]\n]\n');
+    expect(lines).toHaveLength(4);
+    expect(lines.at(-1)).toMatch(/^nodegap.yaml: and \d more$/);
+  });
+
   it.each<[string, string, RegExp]>([
     ['no text', '', /file is empty/],
     ['a comment only', '# nothing\n', /file is empty/],
