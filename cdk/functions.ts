@@ -22,9 +22,19 @@ export interface FunctionAccess {
   readsExecutions?: true;
   /** Asks EKS and ARC what AWS is doing to its clusters and their zones. */
   readsAwsWork?: true;
+  /** What it asks of the machines behind nodes; each word includes the one before. */
+  machines?: MachineAccess;
+  /** Asks EC2's status checks about instances, as the second observer of nodes. */
+  asksEc2?: true;
   /** Tells a waiting task that its question to a person has become pointless. */
   closesQuestions?: true;
 }
+
+/**
+ * `fate`: what has become of a machine and its group. `way`: whether the machine may be ended.
+ * `end`: to end it through its group, where the configuration does so.
+ */
+export type MachineAccess = 'fate' | 'way' | 'end';
 
 export interface FunctionSize {
   timeoutSeconds: number;
@@ -42,17 +52,30 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     emits: true,
     readsExecutions: true,
     readsAwsWork: true,
+    asksEc2: true,
     closesQuestions: true,
   },
-  'confirm-gap': { cluster: 'reader', table: 'write', readsAwsWork: true },
-  'acquire-slot': { cluster: 'reader', table: 'write', readsAwsWork: true },
-  'check-recovery': { cluster: 'reader', table: 'read', readsAwsWork: true },
-  'isolate-node': { cluster: 'actuator', table: 'read', readsAwsWork: true },
-  'restart-daemon-pod': { cluster: 'actuator', table: 'read', readsAwsWork: true },
-  'taint-node': { cluster: 'actuator', table: 'read', readsAwsWork: true },
-  'drain-node': { cluster: 'actuator', table: 'write', readsAwsWork: true },
-  'replace-node': { cluster: 'actuator', table: 'write', readsAwsWork: true },
-  'verify-replacement': { cluster: 'reader', table: 'write' },
+  'confirm-gap': { cluster: 'reader', table: 'write', readsAwsWork: true, asksEc2: true },
+  'acquire-slot': { cluster: 'reader', table: 'write', readsAwsWork: true, asksEc2: true },
+  'check-recovery': {
+    cluster: 'reader',
+    table: 'read',
+    readsAwsWork: true,
+    asksEc2: true,
+    machines: 'way',
+  },
+  'isolate-node': { cluster: 'actuator', table: 'read', readsAwsWork: true, asksEc2: true },
+  'restart-daemon-pod': { cluster: 'actuator', table: 'read', readsAwsWork: true, asksEc2: true },
+  'taint-node': { cluster: 'actuator', table: 'read', readsAwsWork: true, asksEc2: true },
+  'drain-node': { cluster: 'actuator', table: 'write', readsAwsWork: true, asksEc2: true },
+  'replace-node': {
+    cluster: 'actuator',
+    table: 'write',
+    readsAwsWork: true,
+    asksEc2: true,
+    machines: 'end',
+  },
+  'verify-replacement': { cluster: 'reader', table: 'write', machines: 'fate' },
   'release-node': { cluster: 'actuator', table: 'read' },
   report: { cluster: 'actuator', table: 'write', notifies: true },
   'release-slot': { table: 'write' },

@@ -1,5 +1,10 @@
 /** Which stacks a configuration asks for: one per AWS account and region. */
-import type { ClusterConfig, Config, NetworkConfig } from '../lib/config/model.ts';
+import type {
+  ClusterConfig,
+  Config,
+  NetworkConfig,
+  ReplacementConfig,
+} from '../lib/config/model.ts';
 
 /** The network of clusters whose endpoint is public: their functions stay outside VPCs. */
 export const publicNetwork = 'public';
@@ -11,6 +16,8 @@ export interface ClusterNetwork {
   /** Undefined for `public`. */
   vpc: NetworkConfig | undefined;
   clusters: ClusterConfig[];
+  /** The groups whose machines the configuration has ended. */
+  ends: { managedNodeGroups: boolean; selfManagedGroups: boolean };
 }
 
 /** What one stack looks after. */
@@ -33,7 +40,7 @@ export function installations(config: Config, deployingAccount?: string): Instal
     const place = `${account ?? ''}/${cluster.region}`;
     const installation = byPlace.get(place) ?? { account, region: cluster.region, networks: [] };
     byPlace.set(place, installation);
-    addCluster(installation, cluster, config.networks);
+    addCluster(installation, cluster, config);
   }
   return [...byPlace.values()];
 }
@@ -41,7 +48,7 @@ export function installations(config: Config, deployingAccount?: string): Instal
 function addCluster(
   installation: Installation,
   cluster: ClusterConfig,
-  networks: NetworkConfig[],
+  { networks, replacement }: Pick<Config, 'networks' | 'replacement'>,
 ): void {
   const known = installation.networks.find(({ name }) => name === cluster.network);
   if (known !== undefined) {
@@ -52,5 +59,13 @@ function addCluster(
     name: cluster.network,
     vpc: networks.find(({ name }) => name === cluster.network),
     clusters: [cluster],
+    ends: endsOf(replacement),
   });
+}
+
+function endsOf({ managedNodeGroup, autoScalingGroup }: ReplacementConfig): ClusterNetwork['ends'] {
+  return {
+    managedNodeGroups: managedNodeGroup === 'terminate-instance',
+    selfManagedGroups: autoScalingGroup === 'terminate-instance',
+  };
 }

@@ -18,6 +18,7 @@ import { acknowledgeWildcard } from '../nag.ts';
 import { executionArns, setFunctionName, stateMachineArn, stateMachineName } from '../names.ts';
 import { RemediateNodeMachine, workflowFunctionNames } from '../workflow/remediate-node.ts';
 import type { EventIntake } from './event-intake.ts';
+import { grantMachines } from './machine-rights.ts';
 import { logRetention, NodegapFunction, type Placement, type Shared } from './nodegap-function.ts';
 
 export interface ClusterSetProps {
@@ -80,6 +81,8 @@ export class ClusterSet extends Construct {
     if (access.emits) events.grantPut(made.role);
     if (access.readsExecutions) this.#letReadExecutions(made.role, shared.prefix);
     if (access.readsAwsWork) letReadAwsWork(made.role, network);
+    if (access.asksEc2) letAskEc2(made.role);
+    if (access.machines) grantMachines(made.role, access.machines, network);
     if (access.closesQuestions) {
       const machine = stateMachineArn(this, stateMachineName(shared.prefix, network.name));
       made.role.addToPolicy(
@@ -182,6 +185,14 @@ function letReadAwsWork(role: Role, { clusters }: ClusterNetwork): void {
     acknowledgeWildcard(role, group, 'The node groups of one cluster: they come and go.');
   }
   acknowledgeWildcard(role, '*', 'Lists of zonal shifts have no resource-level permission.');
+}
+
+/** A read of EC2, which knows no resource for it. */
+function letAskEc2(role: Role): void {
+  role.addToPolicy(
+    new PolicyStatement({ actions: ['ec2:DescribeInstanceStatus'], resources: ['*'] }),
+  );
+  acknowledgeWildcard(role, '*', 'DescribeInstanceStatus has no resource-level permission.');
 }
 
 function placementIn(scope: Construct, network: NetworkConfig | undefined): Placement | undefined {

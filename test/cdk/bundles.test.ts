@@ -23,17 +23,20 @@ let built: BuildResult<{ metafile: true }>;
 /**
  * What each bundle may weigh, in KiB. V8 reads every byte of it before a function does anything, so
  * a dependency that makes one larger has to be worth it. Functions that change a cluster bring
- * client-node with them, and wait minutes between their calls.
+ * client-node with them, and wait minutes between their calls. Those two that ask about machines bring
+ * the client of Auto Scaling.
  */
 const budgetsKib: Record<string, number> = {
   'scan-cluster': 600,
   'confirm-gap': 520,
   'acquire-slot': 520,
-  'check-recovery': 520,
-  'verify-replacement': 520,
+  'check-recovery': 580,
+  'verify-replacement': 560,
   'release-slot': 320,
   'request-approval': 360,
   'answer-approval': 330,
+  'set-hold': 330,
+  'show-status': 360,
   'publish-config': 520,
   'route-event': 440,
   janitor: 330,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { setFunctions } from '../../cdk/functions.ts';
 import {
@@ -13,8 +14,13 @@ import {
   textOf,
 } from './synthesis.ts';
 
-const template = synthesize(fleet)['nodegap-111111111111-eu-west-1'];
-if (template === undefined) throw new Error('the stack is missing');
+function stackOf(text: string): Template {
+  const stack = synthesize(text)['nodegap-111111111111-eu-west-1'];
+  if (stack === undefined) throw new Error('the stack is missing');
+  return stack;
+}
+
+const template = stackOf(fleet);
 
 const roles = Object.keys(resourcesOf(template, 'AWS::IAM::Role'));
 const allStatements = roles.flatMap((role) =>
@@ -49,7 +55,7 @@ describe('a role', () => {
       .filter(({ statement }) => resourceTexts(statement).includes('*'))
       .flatMap(({ statement }) => actionsOf(statement));
     const services = new Set(open.map((action) => action.split(':')[0]));
-    expect([...services].sort()).toEqual(['arc-zonal-shift', 'ec2', 'logs', 'xray']);
+    expect([...services].sort()).toEqual(['arc-zonal-shift', 'autoscaling', 'ec2', 'logs', 'xray']);
     expect(open.filter((action) => action.startsWith('ec2:'))).not.toContain(
       'ec2:TerminateInstances',
     );
@@ -121,6 +127,16 @@ describe('the right to', () => {
     }
   });
 
+  it('look at what executions do belongs to whoever shows the status alone', () => {
+    expect(functionsThatMay(template, 'states:GetExecutionHistory')).toEqual([
+      'nodegap-show-status',
+    ]);
+    const writes = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
+    for (const action of writes) {
+      expect(functionsThatMay(template, action)).not.toContain('nodegap-show-status');
+    }
+  });
+
   it('put events belongs to the scans alone', () => {
     expect(functionsThatMay(template, 'events:PutEvents')).toEqual(both('scan-cluster'));
   });
@@ -158,6 +174,22 @@ describe('the right to', () => {
     ]);
   });
 
+  it('ask EC2 about instances belongs to the functions that judge', () => {
+    expect(functionsThatMay(template, 'ec2:DescribeInstanceStatus')).toEqual(
+      both(
+        'acquire-slot',
+        'check-recovery',
+        'confirm-gap',
+        'drain-node',
+        'isolate-node',
+        'replace-node',
+        'restart-daemon-pod',
+        'scan-cluster',
+        'taint-node',
+      ),
+    );
+  });
+
   it('describe a cluster is for the clusters of the set and no other', () => {
     for (const [name, { cluster }] of Object.entries(setFunctions)) {
       for (const [network, clusters] of [
@@ -176,6 +208,52 @@ describe('the right to', () => {
         );
       }
     }
+  });
+});
+
+describe('the right to end a machine', () => {
+  const action = 'autoscaling:TerminateInstanceInAutoScalingGroup';
+  const statementsFor = (of: Template, name: string) =>
+    statementsOf(of, roleOf(of, name)).filter((each) => actionsOf(each).includes(action));
+  const withGroups = (methods: string) => stackOf(`${fleet}\nreplacement: { ${methods} }\n`);
+
+  it('belongs to ReplaceNode alone, in groups of managed node groups of its own clusters', () => {
+    expect(functionsThatMay(template, action)).toEqual(both('replace-node'));
+    for (const [network, clusters] of [
+      ['public', ['blue', 'teal']],
+      ['inner', ['green']],
+    ] as const) {
+      const [statement, ...more] = statementsFor(template, `nodegap-${network}-replace-node`);
+      expect(more).toEqual([]);
+      expect(statement && resourceTexts(statement)).toEqual([
+        'arn:aws:autoscaling:eu-west-1:111111111111:autoScalingGroup:*:autoScalingGroupName/*',
+      ]);
+      expect(statement?.Condition).toEqual({
+        StringEquals: { 'aws:ResourceTag/eks:cluster-name': clusters },
+      });
+    }
+  });
+
+  it('reaches self-managed groups by the tag of each cluster, where the configuration says so', () => {
+    const of = withGroups('managedNodeGroup: notify, autoScalingGroup: terminate-instance');
+    const conditions = statementsFor(of, 'nodegap-public-replace-node').map(
+      ({ Condition }) => Condition,
+    );
+    expect(conditions).toEqual(
+      ['blue', 'teal'].map((name) => ({
+        StringEquals: { [`aws:ResourceTag/kubernetes.io/cluster/${name}`]: ['owned', 'shared'] },
+      })),
+    );
+  });
+
+  it('is nobody’s where the configuration leaves machines to people', () => {
+    const of = withGroups('managedNodeGroup: notify');
+    expect(functionsThatMay(of, action)).toEqual([]);
+  });
+
+  it('is never one past the group', () => {
+    expect(functionsThatMay(template, 'ec2:TerminateInstances')).toEqual([]);
+    expect(functionsThatMay(template, 'autoscaling:SetInstanceHealth')).toEqual([]);
   });
 });
 
@@ -218,6 +296,7 @@ describe('the table of rights', () => {
     ['readsExecutions', /ports\.workflow\.status\b/],
     // Every handler that judges a node, and the scan.
     ['readsAwsWork', /awsPorts\(\{[^}]*\bawsWork\b/],
+    ['asksEc2', /awsPorts\(\{[^}]*\.\.\.observers\b/],
     ['closesQuestions', /\bsettleQuestions\(/],
   ];
 
@@ -232,6 +311,14 @@ describe('the table of rights', () => {
         ? 'reader'
         : undefined;
     expect(access.cluster).toBe(expected);
+    const machines = /awsPorts\(\{[^}]*\bterminator\b/.test(source)
+      ? 'end'
+      : /\bfindWay\(/.test(source)
+        ? 'way'
+        : /\breadVerification\(/.test(source)
+          ? 'fate'
+          : undefined;
+    expect(access.machines).toBe(machines);
     // A handler that gets a client-node binding needs the actuator's rights, and no other does.
     expect(/awsPorts\(\{[^}]*\bclients\b/.test(source)).toBe(access.cluster === 'actuator');
   });
