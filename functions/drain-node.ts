@@ -64,7 +64,9 @@ export function makeHandler(ports: ActingPorts) {
       const progress = await pass();
       blockers = progress.kind === 'draining' ? progress.blockers : [];
       await store.save(state.cluster, state.nodeUid, { blockers, owners: [] });
-      result = decideDrain(progress, state, config, ports.clock.now());
+      const { judgement } = first;
+      const deadForTwo = judgement.kind === 'act' && judgement.ladder.secondObserver;
+      result = decideDrain(progress, state, config, ports.clock.now(), deadForTwo);
       return result;
     } finally {
       // Also after a failure: what was done to pods is told in any case.
@@ -101,4 +103,7 @@ function refusalOf(
   }
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients, awsWork, ...observers }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ clients, awsWork, ...observers }),
+  makeHandler,
+);

@@ -48,12 +48,17 @@ export function isDrainOver(
   return now >= drainStart(state, now) + timings.drain * 1000;
 }
 
-/** Decides what follows one pass of the drain. */
+/**
+ * Decides what follows one pass of the drain. `deadForTwo`: two observers agree, on facts of this
+ * invocation, that the node is not well. What its silent kubelet does not end then only ends with the
+ * machine, so nobody is asked about it.
+ */
 export function decideDrain(
   progress: DrainProgress,
   state: WorkflowState,
   config: Settings,
   now: number,
+  deadForTwo = false,
 ): DrainResult {
   const { timings } = config;
   const startedAt = drainStart(state, now);
@@ -86,7 +91,7 @@ export function decideDrain(
           })
         : ended(progress.volumes, undefined, state, timings, now, result);
     case 'draining':
-      return stillDraining(progress, state, config, startedAt, now, result);
+      return stillDraining(progress, state, config, startedAt, now, result, deadForTwo);
   }
 }
 
@@ -104,9 +109,11 @@ function stillDraining(
   startedAt: number,
   now: number,
   result: Answer,
+  deadForTwo: boolean,
 ): DrainResult {
   const { remaining, blockers } = progress;
-  const { atDeadline } = config.drain;
+  const isDead = deadForTwo && isOnlySilent(progress);
+  const atDeadline = isDead ? 'proceed' : config.drain.atDeadline;
   const message = leftMessage(progress);
   const endsAt = endOf(progress, config, startedAt);
   if (now < endsAt) {
@@ -132,6 +139,15 @@ function stillDraining(
   }
 }
 
+/** Whether all that is left are pods that only the end of the machine ends. */
+function isOnlySilent({ remaining, blockers, heldBack }: Draining): boolean {
+  return (
+    blockers.length > 0 &&
+    blockers.length + heldBack === remaining &&
+    blockers.every(({ kind }) => kind === 'kubelet-silent')
+  );
+}
+
 /** Epoch ms until which this drain goes on by itself; not after now when it is at its end. */
 function endOf(progress: Draining, config: Settings, startedAt: number): number {
   const { remaining, blockers, heldBack, leaving, forced, untried } = progress;
@@ -144,7 +160,7 @@ function endOf(progress: Draining, config: Settings, startedAt: number): number 
   // A person is asked at once, when only a person can help. Without one the time is used, unless
   // the machine's own end is all that is left to wait for.
   const onlyPersonHelps = kinds.every((kind) => permanent.includes(kind));
-  const onlyEndHelps = kinds.every((kind) => kind === 'kubelet-silent');
+  const onlyEndHelps = isOnlySilent(progress);
   const isLeftToPerson = atDeadline === 'hold' && !mayForce;
   if (nothingMoves && (isLeftToPerson ? onlyPersonHelps : onlyEndHelps)) return startedAt;
 

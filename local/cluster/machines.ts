@@ -1,4 +1,6 @@
 /** The computers behind the nodes: EC2 instances and the kubelets on them. */
+import type { InstanceReading } from '../../lib/observation-ports.ts';
+
 export type InstanceState = 'running' | 'shutting-down' | 'terminated';
 
 export interface Machine {
@@ -11,6 +13,10 @@ export interface Machine {
   launchedAt: number;
   /** A stopped kubelet neither reports nor starts or stops pods; the instance runs on. */
   kubeletRuns: boolean;
+  /** When the kubelet was last heard of, once it runs no more. Epoch ms. */
+  silentSince?: number;
+  /** What EC2's status checks say while it runs; `ok` when absent. */
+  checks?: 'ok' | 'impaired' | 'initializing' | 'insufficient-data';
 }
 
 export class Machines {
@@ -27,6 +33,22 @@ export class Machines {
   /** Every machine that ever was, terminated ones too, as EC2 shows them for a while. */
   list(): Machine[] {
     return [...this.#byNode.values()];
+  }
+
+  /** What EC2 says of an instance. */
+  statusOf(instanceId: string): InstanceReading {
+    const machine = this.list().find((known) => known.instanceId === instanceId);
+    if (machine === undefined) return { kind: 'absent' };
+    const { state, checks = 'ok' } = machine;
+    if (state !== 'running') return { kind: 'not-running', state };
+    switch (checks) {
+      case 'ok':
+        return { kind: 'ok' };
+      case 'impaired':
+        return { kind: 'impaired', checks: ['instance status'] };
+      default:
+        return { kind: 'undecided', status: checks };
+    }
   }
 
   /** True when a kubelet works on that node. */

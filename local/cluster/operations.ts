@@ -81,12 +81,21 @@ export class Operations {
   stopKubelet(name: string): void {
     const { timeline, delays } = this.#world;
     const node = this.#node(name);
-    this.#machine(name).kubeletRuns = false;
+    const machine = this.#machine(name);
+    machine.kubeletRuns = false;
+    machine.silentSince = timeline.now;
     timeline.after(delays.nodeMonitorGrace, () => markUnknown(this.#world, node));
   }
 
+  /** What EC2's status checks find from now on. */
+  setInstanceChecks(name: string, checks: NonNullable<Machine['checks']>): void {
+    this.#machine(name).checks = checks;
+  }
+
   startKubelet(name: string): void {
-    this.#machine(name).kubeletRuns = true;
+    const machine = this.#machine(name);
+    machine.kubeletRuns = true;
+    delete machine.silentSince;
     this.setNodeCondition(name, {
       type: 'Ready',
       status: 'True',

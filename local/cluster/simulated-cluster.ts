@@ -14,6 +14,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Node, Pod } from '../../lib/kubernetes/objects.ts';
 import type { Transport } from '../../lib/kubernetes/transport.ts';
+import type { InstanceStatuses } from '../../lib/observation-ports.ts';
 import { ApiServer, type AuditEntry, type Authorizer } from './api/api-server.ts';
 import {
   type Identity,
@@ -234,6 +235,12 @@ export class SimulatedCluster {
   /** The EC2 instances behind the nodes, terminated ones too. */
   instances(): Machine[] {
     return structuredClone(this.#world.machines.list());
+  }
+
+  /** EC2's view of them. */
+  get instanceStatuses(): InstanceStatuses {
+    const { machines } = this.#world;
+    return { statusOf: async (ids) => new Map(ids.map((id) => [id, machines.statusOf(id)])) };
   }
 
   /** Calls `listener` for everything noteworthy from now on, at its virtual time. */

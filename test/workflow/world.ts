@@ -97,6 +97,8 @@ export class World {
       ...(this.#options.awsWork === undefined ? {} : { awsWork: this.#options.awsWork }),
       random: () => 0.5,
       newId: () => `id-${++id}`,
+      instances: this.cluster.instanceStatuses,
+      nodeGroupRepairs: { repairOf: async () => this.#options.nodeGroupRepair ?? 'off' },
       log: { info: log('info'), warn: log('warn'), error: log('error') },
       metrics: { count: (name) => void this.counted.push(name) },
       onNotice: (notice) => this.notices.push(notice),

@@ -9,6 +9,7 @@ import { type Deletable, deleteObject } from './deletions.ts';
 import { answerEviction } from './evictions.ts';
 import type { Json } from './json-patch.ts';
 import { type ListRequest, Lists } from './lists.ts';
+import { leaseNameIn, leaseOf } from './node-leases.ts';
 import { type Patchable, patchObject } from './patches.ts';
 import { discovery, type Route, routeOf, servedVersions } from './routes.ts';
 import {
@@ -118,6 +119,8 @@ export class ApiServer {
       const found = discovery(path, this.#versions);
       if (found !== undefined) return { status: 200, body: found };
     }
+    const lease = leaseNameIn(method, path);
+    if (lease !== undefined) return { status: 200, body: leaseOf(this.#world, lease) };
     const route = routeOf(path, this.#versions);
     if (route === undefined) throw noSuchPath();
     const { resource, name, subresource } = route;
