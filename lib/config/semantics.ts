@@ -88,12 +88,17 @@ export function semanticProblems(root: unknown): Problem[] {
 }
 
 /** Problems of a configuration that is valid otherwise. */
-export function budgetProblems({ timings }: Config): Problem[] {
+export function budgetProblems({ timings, drain }: Config): Problem[] {
+  // What is forced takes the time of the drain once more.
+  const drains = drain.force.pods.length > 0 ? 2 : 1;
   const watched =
-    Math.max(timings.holdDown, timings.holdDownNodeNotReady) + timings.drain + timings.verification;
+    Math.max(timings.holdDown, timings.holdDownNodeNotReady) +
+    drains * timings.drain +
+    timings.volumes +
+    timings.verification;
   const polls = Math.ceil(watched / timings.poll);
   if (polls <= maxPolls) return [];
   const atLeast = Math.ceil(watched / maxPolls);
-  const message = `${timings.poll}s is too short: hold-down, drain and verification together need ${polls} polls, and one execution has room for ${maxPolls}; write at least ${atLeast}s`;
+  const message = `${timings.poll}s is too short: hold-down, drain, volumes and verification together need ${polls} polls, and one execution has room for ${maxPolls}; write at least ${atLeast}s`;
   return [{ path: ['timings', 'poll'], message }];
 }

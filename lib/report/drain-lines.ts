@@ -1,6 +1,7 @@
 import type { ApprovalPolicy } from '../config/model.ts';
 import type { PodRef } from '../ports.ts';
-import { type DrainPlan, stuckMessage } from '../remediation/drain-plan.ts';
+import type { Stage } from '../remediation/drain-order.ts';
+import { type DrainPlan, type PodPlan, stuckMessage } from '../remediation/drain-plan.ts';
 import { plural } from './words.ts';
 
 /** One group of pods of a drain plan, with what happens to each of them. */
@@ -26,12 +27,12 @@ export function drainGroups(plan: DrainPlan): DrainGroup[] {
     {
       what: 'evict',
       title: `evict ${plural(plan.evict.length, 'pod')}`,
-      pods: plan.evict.map(({ pod, warnings }) => withReasons(pod, warnings)),
+      pods: plan.evict.map((planned) => evictionText(planned)),
     },
     {
       what: 'evict-orphan',
       title: `evict ${plural(plan.orphanDaemonPods.length, 'orphan')}`,
-      pods: plan.orphanDaemonPods.map(({ pod, warnings }) => withReasons(pod, warnings)),
+      pods: plan.orphanDaemonPods.map((planned) => evictionText(planned)),
     },
     {
       what: 'blocked-by-budget',
@@ -73,6 +74,17 @@ export function personText(plan: DrainPlan, policy: ApprovalPolicy): string | un
   if (count === 0) return undefined;
   const pods = plural(count, 'pod');
   return policy === 'never' ? `stops at ${pods}` : `asks a person: ${pods}`;
+}
+
+const turnText: Record<Stage, string[]> = {
+  workload: [],
+  'cluster-critical': ['after the workload'],
+  'node-local': ['last'],
+};
+
+/** The pod with its turn, where it has to wait for one, and what is lost. */
+function evictionText({ pod, stage, warnings }: PodPlan): string {
+  return withReasons(pod, [...warnings, ...turnText[stage]]);
 }
 
 function withReasons({ namespace, name }: PodRef, reasons: readonly string[]): string {

@@ -1,6 +1,6 @@
 /** The result of `nodegap explain` for people. */
 import { formatDuration } from '../config/duration.ts';
-import type { ApprovalPolicy } from '../config/model.ts';
+import type { ApprovalPolicy, DrainConfig } from '../config/model.ts';
 import { keepsPodsOut, taintText } from '../gap/tolerations.ts';
 import { fieldText } from '../gap/words.ts';
 import { conditionOf } from '../kubernetes/objects.ts';
@@ -133,7 +133,17 @@ function timingsBlock(options: ExplainOptions): string[] {
       options,
     ),
     ...entry('asks', asksText[config.approvals.policy], options),
+    ...deadlineText(config.drain).flatMap((text) => entry('at deadline', text, options)),
   ];
+}
+
+/** What is set for a drain whose time is over, where it is not the default. */
+function deadlineText({ atDeadline, force }: DrainConfig): string[] {
+  const parts = [
+    ...(force.pods.length > 0 ? [`forces pods against which speaks ${force.pods.join(', ')}`] : []),
+    ...(atDeadline === 'proceed' ? ['replaces the node with the pods that are left'] : []),
+  ];
+  return parts.length === 0 ? [] : [`of a drain, nodegap ${parts.join('; then ')}`];
 }
 
 const asksText: Record<ApprovalPolicy, string> = {

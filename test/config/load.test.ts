@@ -211,11 +211,17 @@ breaker:
     ['a number for a duration', `${minimal}timings: {holdUp: 10}`, /holdUp: 10 is not a duration/],
     ['half a minute between scans', `${minimal}timings: {scan: 30s}`, /scan: "30s" is too short/],
     ['uneven scans', `${minimal}timings: {scan: 90s}`, /scan: "90s" is not a multiple of 1m/],
+    ['a grace of none', `${minimal}drain: {force: {grace: 0s}}`, /grace: "0s" is not the grace/],
     ['no time to drain', `${minimal}timings: {drain: 0s}`, /drain: "0s" is too short; at least 1m/],
     [
       'more polls than an execution has room for',
       `${minimal}timings: {poll: 5s, drain: 12h}`,
       /2:17: timings.poll: 5s is too short.*write at least 31s/,
+    ],
+    [
+      'a drain that is forced for as long again',
+      `${minimal}drain: {force: {pods: [budget]}}\ntimings: {poll: 5s, drain: 70m}`,
+      /timings.poll: 5s is too short.*write at least 8s/,
     ],
     ['a replacement that does not exist', `${minimal}replacement: {other: delete}`, /not notify/],
   ])('refuses %s with a line that says so', (_what, text, expected) => {

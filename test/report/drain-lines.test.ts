@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DrainPlan } from '../../lib/remediation/drain-plan.ts';
-import { personText } from '../../lib/report/drain-lines.ts';
+import { drainGroups, personText } from '../../lib/report/drain-lines.ts';
 
 function planWith(...names: string[]): DrainPlan {
   return {
@@ -30,5 +30,25 @@ describe('personText', () => {
     [planWith('a'), 'never', 'stops at 1 pod'],
   ] as const)('counts the pods of %o under the policy %s', (plan, policy, text) => {
     expect(personText(plan, policy)).toBe(text);
+  });
+});
+
+describe('drainGroups', () => {
+  it('says whose turn comes later', () => {
+    const planned = (name: string, stage: 'workload' | 'cluster-critical' | 'node-local') => ({
+      pod: { namespace: 'shop', name, uid: name },
+      stage,
+      priority: 0,
+      warnings: [],
+      budgets: [],
+      counts: false,
+    });
+    const plan = planWith();
+    plan.evict = [planned('web', 'workload'), planned('dns', 'cluster-critical')];
+    plan.orphanDaemonPods = [planned('csi', 'node-local')];
+    expect(drainGroups(plan).map(({ pods }) => pods)).toEqual([
+      ['shop/web', 'shop/dns (after the workload)'],
+      ['shop/csi (last)'],
+    ]);
   });
 });
