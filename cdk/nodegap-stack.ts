@@ -10,6 +10,7 @@ import { EventIntake } from './constructs/event-intake.ts';
 import { Janitor } from './constructs/janitor.ts';
 import type { Shared } from './constructs/nodegap-function.ts';
 import { Notices } from './constructs/notices.ts';
+import { Operations } from './constructs/operations.ts';
 import { deadLetterQueue, WorkQueue } from './constructs/queue.ts';
 import { Router } from './constructs/router.ts';
 import { ScanSchedules } from './constructs/scan-schedules.ts';
@@ -69,6 +70,8 @@ export class NodegapStack extends Stack {
     router.node.addDependency(config.resource);
     const janitor = new Janitor(this, 'Clean', { shared, sets });
     new Approvals(this, 'Approvals', { shared, sets });
+    const operations = new Operations(this, 'Operations', { shared, sets });
+    operations.node.addDependency(config.resource);
     new Alarms(this, 'Alarms', {
       prefix,
       notices,

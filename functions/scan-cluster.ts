@@ -5,7 +5,7 @@ import { isReadInFull } from '../lib/gap/pod-reads.ts';
 import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
 import type { Node } from '../lib/kubernetes/objects.ts';
-import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
+import type { ClusterReader } from '../lib/ports.ts';
 import {
   actionableConditions,
   actionableGaps,
@@ -40,7 +40,9 @@ import {
 } from './shared/aws-ports.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { JudgingPorts, Ports } from './shared/ports.ts';
+import { costOf } from './shared/read-cost.ts';
 import { tellNews } from './shared/scan-news.ts';
+import { keepOverview } from './shared/scan-overview.ts';
 import { parseEvent } from './shared/task.ts';
 
 type ScanPorts = JudgingPorts &
@@ -92,7 +94,7 @@ export function makeHandler(ports: ScanPorts) {
       ...actionableGaps(detection, facts, config, now, beyond),
       ...actionableConditions(detection, facts, config, now, beyond),
     ];
-    const { verdicts } = await holdBack(ports, { cluster, config, nodes: facts.nodes }, judged);
+    const { verdicts, holds } = await holdBack(ports, reading, judged);
     const plan = planScan({
       cluster,
       verdicts,
@@ -109,21 +111,9 @@ export function makeHandler(ports: ScanPorts) {
     await keepEpisodes(ports, reading, new Set(slots.map((slot) => slot.nodeUid)));
     const result = await summarise(ports, reading, verdicts, plan, disagreeing);
     await closeQuestions(ports, reading, slots);
+    await keepOverview(ports, reading, holds);
     await tellNews(ports, reading, plan, breakers, disagreeing);
     return result;
-  };
-}
-
-/** What the reading of this scan took; a reader counts on for as long as it lives. */
-function costOf({ facts, now }: ClusterReading, before: Partial<ApiLoad>, after: Partial<ApiLoad>) {
-  const grown = (name: keyof ApiLoad) => (after[name] ?? 0) - (before[name] ?? 0);
-  return {
-    extent: isReadInFull(facts) ? 'full' : 'quick',
-    milliseconds: now - facts.readAt,
-    requests: grown('requests'),
-    throttled: grown('throttled'),
-    bytesReceived: grown('bytesReceived'),
-    bytesDecoded: grown('bytesDecoded'),
   };
 }
 

@@ -239,6 +239,8 @@ export interface Workflow {
   /** Starts under a fixed name. An execution of that name that exists already is no error. */
   start(cluster: string, name: string, input: AttemptInput): Promise<'started' | 'exists'>;
   status(executionArn: string): Promise<ExecutionStatus>;
+  /** The state that the execution entered last; absent where nothing can tell. */
+  stateOf?(executionArn: string): Promise<string | undefined>;
   /** Answers a waiting task. False when the task no longer waits. */
   answer(taskToken: string, output: Record<string, unknown>): Promise<boolean>;
 }

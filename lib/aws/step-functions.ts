@@ -2,6 +2,7 @@ import {
   DescribeExecutionCommand,
   ExecutionAlreadyExists,
   ExecutionDoesNotExist,
+  GetExecutionHistoryCommand,
   InvalidToken,
   SendTaskSuccessCommand,
   type SFNClient,
@@ -66,6 +67,25 @@ export class StepFunctionsWorkflow implements Workflow {
       return { kind: 'ended', endedAt: stopDate.getTime(), status };
     } catch (error) {
       if (error instanceof ExecutionDoesNotExist) return { kind: 'not-found' };
+      throw error;
+    }
+  }
+
+  /** A waiting or failing execution has a handful of events since it entered its last state. */
+  async stateOf(executionArn: string): Promise<string | undefined> {
+    try {
+      const { events = [] } = await this.#client.send(
+        new GetExecutionHistoryCommand({
+          executionArn,
+          reverseOrder: true,
+          maxResults: 50,
+          includeExecutionData: false,
+        }),
+      );
+      return events.find(({ stateEnteredEventDetails }) => stateEnteredEventDetails !== undefined)
+        ?.stateEnteredEventDetails?.name;
+    } catch (error) {
+      if (error instanceof ExecutionDoesNotExist) return undefined;
       throw error;
     }
   }

@@ -5,6 +5,7 @@ import type { Node } from '../kubernetes/objects.ts';
 import { judgeOutside, type OutsideObjection, readOutside } from '../safety/outside-holds.ts';
 import type { FaultVerdict } from './actionable.ts';
 import type { Judgement } from './judge.ts';
+import type { ClusterReading } from './situation.ts';
 
 export interface OutsidePorts {
   awsWork?: AwsWork | undefined;
@@ -36,14 +37,14 @@ export interface HeldBack {
 /** The verdicts of a scan, without those that AWS's work holds back. */
 export async function holdBack(
   { awsWork }: OutsidePorts,
-  { cluster, config, nodes }: { cluster: string; config: Config; nodes: readonly Node[] },
+  { config, facts: read }: Pick<ClusterReading, 'config' | 'facts'>,
   verdicts: readonly FaultVerdict[],
 ): Promise<HeldBack> {
   const wanted = new Set(
     verdicts.flatMap(({ kind, gap }) => (kind === 'actionable' ? [gap.nodeUid] : [])),
   );
-  const asked = nodes.filter(({ metadata }) => wanted.has(metadata.uid));
-  const facts = await readOutside(awsWork, cluster, asked, config.breaker);
+  const asked = read.nodes.filter(({ metadata }) => wanted.has(metadata.uid));
+  const facts = await readOutside(awsWork, read.cluster, asked, config.breaker);
   const objections = new Map<string, OutsideObjection>();
   for (const node of asked) {
     const objection = judgeOutside(node, facts, config.breaker);

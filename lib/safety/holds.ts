@@ -4,11 +4,11 @@
  */
 import { type Clock, isoTime } from '../clock.ts';
 import { UsageError } from '../errors.ts';
-import type { Item, StateTable, Write } from '../ports.ts';
+import type { Item, ItemKey, StateTable, Write } from '../ports.ts';
 import type { TrippedState } from './breaker.ts';
 import { loadTrips, scopeFrom } from './breaker-store.ts';
 import { numberOf, optionalNumber, stored, textOf } from './item-fields.ts';
-import { clusterPk, pauseKey, prefixes, tripKey } from './keys.ts';
+import { badReplacementsKey, clusterPk, measuredKey, pauseKey, prefixes, tripKey } from './keys.ts';
 import { CLUSTER_SCOPE, labelOf, type Scope } from './scope.ts';
 
 /** Stops new work in a cluster, or in one pool of it. Times are epoch ms. */
@@ -37,6 +37,9 @@ export interface ClusterHolds {
   holdOf(pool: string | undefined): HoldObjection | undefined;
 }
 
+/** What a reset may take back. */
+export type ResetPart = 'trip' | 'cool-down' | 'bad-replacements';
+
 export class Holds {
   readonly #table: StateTable;
   readonly #clock: Clock;
@@ -53,6 +56,8 @@ export class Holds {
     reason: string;
     by: string;
     until?: number;
+    /** Written in the same transaction, here and below: who asked for it. */
+    also?: Write[];
   }): Promise<Pause> {
     const { cluster, pool, reason, by, until } = request;
     demandWords(by, reason);
@@ -65,14 +70,18 @@ export class Holds {
       ...pauseKey(cluster, pool),
       ...stored({ ...scope, reason, by, since: now, until }),
     };
-    await this.#table.transact([{ kind: 'put', item }]);
+    await this.#table.transact([{ kind: 'put', item }, ...(request.also ?? [])]);
     return pauseFrom(cluster, item);
   }
 
   /** Ends a pause. False when there was none. */
-  async resume(request: { cluster: string; pool?: string }): Promise<boolean> {
+  async resume(request: { cluster: string; pool?: string; also?: Write[] }): Promise<boolean> {
     const key = pauseKey(request.cluster, request.pool);
-    return this.#committed({ kind: 'delete', key, condition: { kind: 'present' } });
+    const outcome = await this.#table.transact([
+      { kind: 'delete', key, condition: { kind: 'present' } },
+      ...(request.also ?? []),
+    ]);
+    return outcome.kind === 'committed';
   }
 
   /** Opens the breaker of a scope until a person resets it. */
@@ -81,20 +90,40 @@ export class Holds {
     scope: Scope;
     reason: string;
     by: string;
+    also?: Write[];
   }): Promise<TrippedState> {
     const { cluster, scope, reason, by } = request;
     demandWords(by, reason);
     const { kind, name } = scope.kind === 'cluster' ? CLUSTER_SCOPE : scope;
     const fields = { kind, name, trippedAt: this.#clock.now(), by, reason };
     const item = { ...tripKey(cluster, { kind, name }), ...fields };
-    await this.#table.transact([{ kind: 'put', item }]);
+    await this.#table.transact([{ kind: 'put', item }, ...(request.also ?? [])]);
     return { source: 'manual', ...fields };
   }
 
-  /** Takes a trip back. False when there was none. */
-  async reset(request: { cluster: string; scope: Scope }): Promise<boolean> {
-    const key = tripKey(request.cluster, request.scope);
-    return this.#committed({ kind: 'delete', key, condition: { kind: 'present' } });
+  /**
+   * Takes back what keeps a scope closed by memory: a person's trip, cool-down and reopening, and
+   * for a pool its bad replacements. What is measured stays: a scope that is above its limit is
+   * refused all the same, and open again after the next scan. Answers what there was.
+   */
+  async reset(request: { cluster: string; scope: Scope; also?: Write[] }): Promise<ResetPart[]> {
+    const { cluster, also = [] } = request;
+    const scope = request.scope.kind === 'cluster' ? CLUSTER_SCOPE : request.scope;
+    const keys: [ResetPart, ItemKey][] = [
+      ['trip', tripKey(cluster, scope)],
+      ['cool-down', measuredKey(cluster, scope)],
+      ...(scope.kind === 'pool'
+        ? [['bad-replacements', badReplacementsKey(cluster, scope.name)] as [ResetPart, ItemKey]]
+        : []),
+    ];
+    const found: [ResetPart, ItemKey][] = [];
+    for (const each of keys) if ((await this.#table.get(each[1])) !== undefined) found.push(each);
+    if (found.length === 0) return [];
+    await this.#table.transact([
+      ...found.map(([, key]): Write => ({ kind: 'delete', key })),
+      ...also,
+    ]);
+    return found.map(([part]) => part);
   }
 
   /** Everything that holds now; a pause that is over is not among it. */
@@ -108,10 +137,6 @@ export class Holds {
       .map((item) => pauseFrom(cluster, item))
       .filter(({ until }) => until === undefined || now < until);
     return { pauses, trips, holdOf: (pool) => objectionFrom(pauses, pool) };
-  }
-
-  async #committed(write: Write): Promise<boolean> {
-    return (await this.#table.transact([write])).kind === 'committed';
   }
 }
 

@@ -17,6 +17,8 @@ export const prefixes = {
   episode: 'episode#',
   refuted: 'refuted#',
   status: 'status#',
+  badReplacements: 'replacements-bad#',
+  order: 'order#',
 } as const;
 
 /** The time of the newest scan that kept gap records. */
@@ -56,7 +58,7 @@ export function hourKey(cluster: string): ItemKey {
 
 /** The replacements of a pool that turned out bad. */
 export function badReplacementsKey(cluster: string, pool: string): ItemKey {
-  return { pk: clusterPk(cluster), sk: `replacements-bad#${pool}` };
+  return { pk: clusterPk(cluster), sk: `${prefixes.badReplacements}${pool}` };
 }
 
 export function canaryKey(cluster: string, daemonSet: string): ItemKey {

@@ -1,7 +1,10 @@
 /** How limits are said in refusals: the numbers, where they come from and how they were compared. */
 import type { ScopeCount } from './scope-counts.ts';
 
-type Limit = Pick<ScopeCount, 'limit' | 'total' | 'percent' | 'most'>;
+interface Limit extends Pick<ScopeCount, 'limit' | 'total'> {
+  percent?: number | undefined;
+  most?: number | undefined;
+}
 
 /** For example `limit 2 (20 % of 10, rounded down, at least 1)`. */
 export function limitText({ limit, total, percent, most }: Limit): string {

@@ -1,7 +1,7 @@
 /** How the replacements of a pool turned out: two bad ones, and work there stops. */
 import type { StateTable } from '../ports.ts';
 import { setOf } from './item-fields.ts';
-import { badReplacementsKey } from './keys.ts';
+import { badReplacementsKey, clusterPk, prefixes } from './keys.ts';
 
 export class Replacements {
   readonly #table: StateTable;
@@ -31,6 +31,17 @@ export class Replacements {
   /** The executions whose replacements were bad, since the last good one. */
   async bad(cluster: string, pool: string): Promise<Set<string>> {
     return setOf(await this.#table.get(badReplacementsKey(cluster, pool)), 'executions');
+  }
+
+  /** How many were bad since the last good one, by pool. */
+  async list(cluster: string): Promise<Map<string, number>> {
+    const items = await this.#table.query(clusterPk(cluster), prefixes.badReplacements);
+    return new Map(
+      items.map((item) => [
+        item.sk.slice(prefixes.badReplacements.length),
+        setOf(item, 'executions').size,
+      ]),
+    );
   }
 
   /** A person has looked into it: work in the pool may begin again. */

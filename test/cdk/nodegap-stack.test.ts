@@ -17,7 +17,14 @@ const europe = stacks['nodegap-111111111111-eu-west-1'];
 const america = stacks['nodegap-222222222222-us-east-1'];
 if (europe === undefined || america === undefined) throw new Error('a stack is missing');
 
-const once = ['answer-approval', 'janitor', 'publish-config', 'route-event'];
+const once = [
+  'answer-approval',
+  'janitor',
+  'publish-config',
+  'route-event',
+  'set-hold',
+  'show-status',
+];
 
 describe('the stacks', () => {
   it('are one per account and region', () => {

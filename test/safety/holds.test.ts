@@ -78,8 +78,8 @@ describe('trips', () => {
       reason: 'outage',
     });
     expect((await holds.list('prod')).trips).toEqual([trip]);
-    await expect(holds.reset({ cluster: 'prod', scope: CLUSTER_SCOPE })).resolves.toBe(false);
-    await expect(holds.reset({ cluster: 'prod', scope })).resolves.toBe(true);
+    await expect(holds.reset({ cluster: 'prod', scope: CLUSTER_SCOPE })).resolves.toEqual([]);
+    await expect(holds.reset({ cluster: 'prod', scope })).resolves.toEqual(['trip']);
     expect((await holds.list('prod')).trips).toEqual([]);
   });
 
@@ -88,6 +88,6 @@ describe('trips', () => {
     await expect(
       holds.trip({ cluster: 'prod', scope, by: 'ana', reason: 'stop' }),
     ).resolves.toMatchObject({ kind: 'cluster', name: 'cluster' });
-    await expect(holds.reset({ cluster: 'prod', scope })).resolves.toBe(true);
+    await expect(holds.reset({ cluster: 'prod', scope })).resolves.toEqual(['trip']);
   });
 });

@@ -36,7 +36,7 @@ const isolations: { at: number; node: string }[] = [];
 afterEach(() => {
   isolations.length = 0;
 });
-const noting: WorldOptions['wrapHandler'] = (name, handler) => async (event) => {
+const noting: NonNullable<WorldOptions['wrapHandler']> = (name, handler) => async (event) => {
   if (name === 'isolate-node') {
     const { node } = (event as { state: { node: string } }).state;
     const at = (world.clock.now() - Date.parse('2026-11-29T12:00:00Z')) / minute;
