@@ -1,5 +1,6 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
 import { attemptSchema } from '../lib/remediation/workflow-state.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { Slots } from '../lib/safety/slots.ts';
@@ -15,6 +16,8 @@ const statusChangeSchema = z.object({
     status: z.string(),
     /** JSON text; absent when it was too large for the event. */
     input: z.nullish(z.string()),
+    /** Epoch ms. */
+    stopDate: z.nullish(z.number()),
   }),
 });
 
@@ -49,8 +52,9 @@ async function cleanUpRecord(ports: JanitorPorts, record: SQSRecord): Promise<vo
 
 /**
  * Cleans up after an execution that died without its own catch (aborted, timed out, data limit).
- * The event is best effort: every scan frees dead slots too (safety rule 6). A slot that was
- * committed stays, because the node may be going away: its next attempt verifies it.
+ * Its slot is kept for as long as a function that it started may still be at work: the next scans
+ * free it, as they do when the event is lost (safety rule 6). A slot that was committed stays,
+ * because the node may be going away: the scan verifies it.
  */
 export async function cleanUp(ports: JanitorPorts, event: unknown): Promise<void> {
   const { detail } = parseEvent(statusChangeSchema, event);
@@ -64,7 +68,7 @@ export async function cleanUp(ports: JanitorPorts, event: unknown): Promise<void
   const slot =
     held === undefined
       ? 'absent'
-      : held.committedAt !== undefined
+      : held.committedAt !== undefined || mayStillWork(detail.stopDate, ports.clock.now())
         ? 'kept'
         : await slots.release(held);
   const record = await new Episodes(ports.table, ports.clock).recordOutcome(attempt, {
@@ -79,6 +83,12 @@ export async function cleanUp(ports: JanitorPorts, event: unknown): Promise<void
   }
   ports.metrics.count('ExecutionDied', 1, { cluster, status: detail.status });
   ports.log.warn('cleaned up after a dead execution', { ...ids, slot });
+}
+
+/** Also when nothing is known of its end. */
+function mayStillWork(stoppedAt: number | null | undefined, now: number): boolean {
+  const longestMs = longestFunctionTimeoutSeconds * 1000;
+  return stoppedAt === undefined || stoppedAt === null || now - stoppedAt <= longestMs;
 }
 
 export const handler = lambdaHandler(() => awsPorts({}), makeHandler);

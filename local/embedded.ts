@@ -160,6 +160,7 @@ export class Embedded {
         executionArn: event.execution,
         status: event.state,
         input: JSON.stringify(event.input),
+        stopDate: this.#clock.now(),
       },
     });
   }

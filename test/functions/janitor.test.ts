@@ -54,9 +54,10 @@ function batch(...bodies: string[]) {
   return { Records };
 }
 
-function ended(status: string): string {
+/** What Step Functions tells; long enough ago that no function of the execution is at work. */
+function ended(status: string, stopDate: number | null = now - 61_000): string {
   return JSON.stringify({
-    detail: { executionArn: execution, status, input: JSON.stringify(attempt) },
+    detail: { executionArn: execution, status, input: JSON.stringify(attempt), stopDate },
   });
 }
 
@@ -71,6 +72,20 @@ describe('the janitor', () => {
       outcome: { code: 'execution-timed-out' },
     });
     expect(metrics).toEqual(['ExecutionDied']);
+  });
+
+  it.each([
+    ['just now', now],
+    ['a minute ago', now - 60_000],
+    ['nobody knows when', null],
+  ])('leaves the slot to the scan when the execution ended %s', async (_when, stopDate) => {
+    const { handler, slots, episodes } = await running();
+    await handler(batch(ended('ABORTED', stopDate)));
+    expect(await slots.list('prod')).toHaveLength(1);
+    expect(await episodes.get('prod', 'uid-a')).toMatchObject({
+      attemptState: 'ended',
+      outcome: { code: 'execution-aborted' },
+    });
   });
 
   it('counts no execution that failed after its own report, and none twice', async () => {
