@@ -5,7 +5,7 @@ import { isKubernetesError, UsageError } from '../../lib/errors.ts';
 import { detect } from '../../lib/gap/detect.ts';
 import type { ClusterFacts } from '../../lib/gap/model.ts';
 import { type DaemonSet, keyOf, type Node } from '../../lib/kubernetes/objects.ts';
-import { actionableGaps } from '../../lib/remediation/actionable.ts';
+import { actionableConditions, actionableGaps } from '../../lib/remediation/actionable.ts';
 import { type DrainPlan, planDrain } from '../../lib/remediation/drain-plan.ts';
 import { explainNode } from '../../lib/report/explain.ts';
 import { explainReport } from '../../lib/report/explain-report.ts';
@@ -46,14 +46,15 @@ export function explainCommand({ io }: CommandContext): Command {
       // Blame compares with all nodes, so the whole cluster is judged.
       const policy = detectionPolicyOf(config, { allDaemonSets: true });
       const detection = detect(facts, policy, now);
-      const verdicts = actionableGaps(detection, facts, config, now, {
-        inWork: nodesInWork(facts),
-      });
+      const inWork = nodesInWork(facts);
+      const verdicts = actionableGaps(detection, facts, config, now, { inWork });
+      const conditions = actionableConditions(detection, facts, config, now, { inWork });
       const explanation = explainNode({
         facts,
         policy,
         detection,
         verdicts,
+        conditions,
         config,
         node,
         daemonSets,

@@ -13,7 +13,7 @@ import type { LiveEvent } from '../../lib/live/model.ts';
 import { LiveSession } from '../../lib/live/session.ts';
 import type { LiveKind } from '../../lib/live/store.ts';
 import { printable } from '../../lib/printable.ts';
-import { actionableGaps } from '../../lib/remediation/actionable.ts';
+import { actionableConditions, actionableGaps } from '../../lib/remediation/actionable.ts';
 import { connectTo, readConfig, settingsOf, type ViewOptions } from '../cluster-view.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
 import { jsonText } from '../data-text.ts';
@@ -66,10 +66,13 @@ export async function watchScan(context: CommandContext, options: WatchOptions):
     clock: io.clock,
     uptime,
     schedule,
-    actionable: (detection: Detection, facts: ClusterFacts) =>
-      actionableGaps(detection, facts, config, detection.now, {
-        inWork: nodesInWork(facts),
-      }).filter(({ kind }) => kind === 'actionable').length,
+    actionable: (detection: Detection, facts: ClusterFacts) => {
+      const beyond = { inWork: nodesInWork(facts) };
+      return [
+        ...actionableGaps(detection, facts, config, detection.now, beyond),
+        ...actionableConditions(detection, facts, config, detection.now, beyond),
+      ].filter(({ kind }) => kind === 'actionable').length;
+    },
     readEvents: (uid) => gate(() => reader.listEventsOf(uid)),
     tell,
     onFirst: (facts) => warnOfIdleRequirements(io, { facts, config, located }, allDaemonSets),

@@ -3,7 +3,7 @@ import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { detect } from '../../lib/gap/detect.ts';
 import { crossChecksOf } from '../../lib/gap/status-check.ts';
 import { printable } from '../../lib/printable.ts';
-import { actionableGaps } from '../../lib/remediation/actionable.ts';
+import { actionableConditions, actionableGaps } from '../../lib/remediation/actionable.ts';
 import { planDrain } from '../../lib/remediation/drain-plan.ts';
 import { personText } from '../../lib/report/drain-lines.ts';
 import type { HtmlInput } from '../../lib/report/html/input.ts';
@@ -85,13 +85,15 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   warnOfIdleRequirements(io, view, allDaemonSets);
   const policy = detectionPolicyOf(config, { allDaemonSets });
   const detection = detect(facts, policy, now);
-  const verdicts = actionableGaps(detection, facts, config, now, { inWork: nodesInWork(facts) });
+  const inWork = nodesInWork(facts);
+  const verdicts = actionableGaps(detection, facts, config, now, { inWork });
+  const conditions = actionableConditions(detection, facts, config, now, { inWork });
   // Only data has room for a note on every DaemonSet.
   const isData = options.output === 'json' || options.output === 'yaml';
   const checks = isData ? crossChecksOf(facts, policy) : undefined;
   if (options.verbose === true && view.read !== undefined)
     io.stderr.write(`${printable(costText(view))}\n`);
-  const report = scanReport(detection, verdicts, checks);
+  const report = scanReport(detection, verdicts, checks, conditions);
   const explainCommand = (node: string) =>
     explainCommandLine(calledAs(name, io.env), node, options);
   switch (options.output) {
@@ -103,13 +105,13 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
       break;
     case 'html':
       io.stdout.write(
-        await scanPage(view, { policy, detection, verdicts, report }, explainCommand),
+        await scanPage(view, { policy, detection, verdicts, conditions, report }, explainCommand),
       );
       break;
     default: {
       const planOf = plannerFor(facts, config);
       io.stdout.write(
-        scanTable(detection, verdicts, report, {
+        scanTable(detection, [...verdicts, ...conditions], report, {
           wide: options.output === 'wide',
           style: styleFor(io.stdout, io.env),
           width: io.stdout.isTTY === true ? io.stdout.columns : undefined,
@@ -123,8 +125,10 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
       );
     }
   }
-  const { gaps, unknown, actionable } = report.summary;
-  const found = options.strict ? gaps + unknown : actionable;
+  const { gaps, unknown, actionable, conditionFaults } = report.summary;
+  const found = options.strict
+    ? gaps + unknown + (conditionFaults?.found ?? 0)
+    : actionable + (conditionFaults?.actionable ?? 0);
   context.exitCode = found > 0 ? exitCodes.found : exitCodes.ok;
 }
 
@@ -140,7 +144,7 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-type Judged = Pick<HtmlInput, 'policy' | 'detection' | 'verdicts' | 'report'>;
+type Judged = Pick<HtmlInput, 'policy' | 'detection' | 'verdicts' | 'conditions' | 'report'>;
 
 async function scanPage(
   view: ClusterView,

@@ -1,6 +1,7 @@
 /** A live event as one object of `nodegap scan --watch -o json` (docs/cli.md): keys are only added. */
 import { isoTime } from '../clock.ts';
-import type { Gap } from '../gap/model.ts';
+import { isConditionFault } from '../gap/fault.ts';
+import type { Fault } from '../gap/model.ts';
 import type { LiveEvent } from './model.ts';
 
 export function liveJson(event: LiveEvent): Record<string, unknown> {
@@ -32,9 +33,12 @@ export function liveJson(event: LiveEvent): Record<string, unknown> {
   }
 }
 
-function gapKeys(gap: Gap, since: number): Record<string, unknown> {
-  const { node, daemonSet, cause, blame, pastGrace, required, message } = gap;
-  return { node, daemonSet, cause, blame, since: isoTime(since), pastGrace, required, message };
+function gapKeys(gap: Fault, since: number): Record<string, unknown> {
+  const subject = isConditionFault(gap)
+    ? { condition: gap.condition }
+    : { daemonSet: gap.daemonSet };
+  const { node, cause, blame, pastGrace, required, message } = gap;
+  return { node, ...subject, cause, blame, since: isoTime(since), pastGrace, required, message };
 }
 
 function seconds(ms: number): number {

@@ -1,13 +1,14 @@
 /** Live events as lines to read. */
 import { isoTime } from '../clock.ts';
-import type { Gap } from '../gap/model.ts';
+import { faultText, subjectOf } from '../gap/fault.ts';
+import type { Fault } from '../gap/model.ts';
 import { printable } from '../printable.ts';
 import { ageText } from '../report/age.ts';
 import type { Style } from '../report/style.ts';
 import { plural } from '../report/words.ts';
 import type { Closing, LiveCost, LiveEvent } from './model.ts';
 
-type GapEvent = Extract<LiveEvent, { gap: Gap }>;
+type GapEvent = Extract<LiveEvent, { gap: Fault }>;
 type Summary = Extract<LiveEvent, { type: 'summary' }>;
 
 /** More of the same in one judgement become one line. */
@@ -53,17 +54,17 @@ export class LiveLines {
         return this.#row(
           at,
           'unknown',
-          printable(`${subjectOf(event)}: ${event.message}${consequence(event)}`),
+          printable(`${namesOf(event)}: ${event.message}${consequence(event)}`),
         );
       case 'resync':
         return this.#row(
           at,
           'resync',
-          printable(`${subjectOf(event)}: known again after ${ageText(event.forMs)}`),
+          printable(`${namesOf(event)}: known again after ${ageText(event.forMs)}`),
         );
       default: {
-        const { node, daemonSet } = event.gap;
-        return this.#gapRow(event, node, daemonSet, this.#gapText(event));
+        const { gap } = event;
+        return this.#gapRow(event, gap.node, faultText(gap), this.#gapText(event));
       }
     }
   }
@@ -74,7 +75,7 @@ export class LiveLines {
     const names = events.slice(0, namedInFold).map(({ gap }) => gap.node);
     const others = `${names.join(', ')} and ${events.length - names.length} more`;
     const text = `${this.#gapText(first, false)}: ${others}`;
-    return this.#gapRow(first, plural(events.length, 'node'), first.gap.daemonSet, text);
+    return this.#gapRow(first, plural(events.length, 'node'), faultText(first.gap), text);
   }
 
   #gapRow(event: GapEvent, nodes: string, of: string, text: string): string {
@@ -142,17 +143,18 @@ export class LiveLines {
 /** Events alike have the same kind: one line may stand for them. */
 function kindOf(event: LiveEvent): string {
   if (!('gap' in event)) return JSON.stringify(event);
-  const { cause, blame, daemonSet } = event.gap;
+  const { cause, blame } = event.gap;
+  const subject = subjectOf(event.gap);
   const more =
     event.type === 'changed'
       ? event.was
       : event.type === 'closed'
         ? event.closing
         : [event.before, event.flaps];
-  return JSON.stringify([event.type, daemonSet, cause, blame, more]);
+  return JSON.stringify([event.type, subject, cause, blame, more]);
 }
 
-function subjectOf(event: Extract<LiveEvent, { type: 'unknown' | 'resync' }>): string {
+function namesOf(event: Extract<LiveEvent, { type: 'unknown' | 'resync' }>): string {
   if (event.kinds !== undefined) return event.kinds.join(', ').replace(/, ([^,]+)$/, ' and $1');
   const names = [event.node, event.daemonSet].filter((name) => name !== undefined);
   return names.length === 0 ? event.reason : names.join('  ');

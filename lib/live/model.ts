@@ -1,10 +1,11 @@
 /** What a live scan tells of a cluster: the objects of `nodegap scan --watch -o json`. */
-import type { Blame, Cause, Gap } from '../gap/model.ts';
+import type { FaultCause } from '../gap/fault.ts';
+import type { Blame, Fault } from '../gap/model.ts';
 import type { LiveKind } from './store.ts';
 
 /** How a gap ended. */
 export type Closing =
-  /** A Ready pod is there. */
+  /** A Ready pod is there, or the condition has ended. */
   | 'recovered'
   | 'node-gone'
   /** The node is on its way out and no longer looked at. */
@@ -15,7 +16,7 @@ export type Closing =
 export interface LiveCounts {
   nodes: number;
   eligiblePairs: number;
-  /** All gaps at present, passing ones too. */
+  /** All gaps and faults of conditions at present, passing ones too. */
   gaps: number;
   /** Gaps that go with the start or update of a pod and are not told of. */
   passing: number;
@@ -48,15 +49,21 @@ export type LiveEvent =
   | {
       type: 'opened';
       at: number;
-      gap: Gap;
+      gap: Fault;
       since: number;
       /** It was there before the scan began. */
       before: boolean;
       /** How often it has gone and come back within hold-up. */
       flaps: number;
     }
-  | { type: 'changed'; at: number; gap: Gap; since: number; was: { cause: Cause; blame: Blame } }
-  | { type: 'closed'; at: number; gap: Gap; since: number; closing: Closing }
+  | {
+      type: 'changed';
+      at: number;
+      gap: Fault;
+      since: number;
+      was: { cause: FaultCause; blame: Blame };
+    }
+  | { type: 'closed'; at: number; gap: Fault; since: number; closing: Closing }
   /** Something of which nothing can be said at present. */
   | {
       type: 'unknown';

@@ -15,6 +15,7 @@
 import type { Clock } from '../clock.ts';
 import type { KubernetesError } from '../errors.ts';
 import { detect } from '../gap/detect.ts';
+import { faultsOf } from '../gap/fault.ts';
 import type { ClusterFacts, Detection, DetectionPolicy } from '../gap/model.ts';
 import type { KubernetesEvent } from '../kubernetes/objects.ts';
 import type { Schedule, WatchObserver } from '../kubernetes/watch.ts';
@@ -226,7 +227,7 @@ export class LiveSession {
     const { cluster, clock, actionable } = this.#options;
     const at = clock.now();
     const { detection, facts } = this.#last ?? {};
-    const gaps = detection?.gaps ?? [];
+    const gaps = detection === undefined ? [] : faultsOf(detection);
     const stale = this.#reach.outage() !== undefined || !this.#settled;
     const counts = {
       nodes: detection?.nodes ?? 0,

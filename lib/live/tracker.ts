@@ -5,14 +5,21 @@
  * told of: in a rollout every node has one for a while. It is told of as soon as it is more than
  * that, with the time at which it began. What cannot be judged any more has not closed.
  */
-import type { Cause, ClusterFacts, Detection, Gap, GapRecord } from '../gap/model.ts';
+import {
+  conditionSubject,
+  type FaultCause,
+  faultsOf,
+  isConditionFault,
+  subjectOf,
+} from '../gap/fault.ts';
+import type { ClusterFacts, Detection, Fault, GapRecord, UnknownEntry } from '../gap/model.ts';
 import { daemonSetUidOf, targetNodeOf } from '../gap/pod-target.ts';
 import { nextRecords, pairKey } from '../gap/records.ts';
 import { conditionOf } from '../kubernetes/objects.ts';
 import type { Closing, LiveEvent } from './model.ts';
 
 interface OpenGap {
-  gap: Gap;
+  gap: Fault;
   since: number;
   /** Whether it was told of. */
   told: boolean;
@@ -38,11 +45,14 @@ export interface TrackOptions {
   all: boolean;
 }
 
-const passingCauses: readonly Cause[] = ['starting', 'rollout', 'terminating', 'missing'];
+const passingCauses: readonly FaultCause[] = ['starting', 'rollout', 'terminating', 'missing'];
 
-/** True for what goes with the start or update of a pod and is younger than its grace. */
-export function isPassing(gap: Gap): boolean {
-  return !gap.pastGrace && passingCauses.includes(gap.cause);
+/**
+ * True for what goes with the start or update of a pod, or is a condition, and is younger than its
+ * grace.
+ */
+export function isPassing(gap: Fault): boolean {
+  return !gap.pastGrace && (isConditionFault(gap) || passingCauses.includes(gap.cause));
 }
 
 /**
@@ -59,8 +69,8 @@ export function track(
   const records = recordsAfter(memory, detection, options.holdUpMs);
   const open = new Map<string, OpenGap>();
   const events: LiveEvent[] = [];
-  for (const gap of detection.gaps) {
-    const key = pairKey(gap.nodeUid, gap.daemonSet);
+  for (const gap of faultsOf(detection)) {
+    const key = pairKey(gap.nodeUid, subjectOf(gap));
     const before = memory?.open.get(key);
     const since = before?.since ?? (memory === undefined ? gap.since : now);
     const told = before?.told === true || options.all || !isPassing(gap);
@@ -96,11 +106,11 @@ function recordsAfter(
 ): Map<string, GapRecord> {
   const before: GapRecord[] =
     memory === undefined
-      ? detection.gaps.map(({ nodeUid, daemonSet, since }) => ({
-          nodeUid,
-          daemonSet,
-          firstSeen: since,
-          lastSeen: since,
+      ? faultsOf(detection).map((fault) => ({
+          nodeUid: fault.nodeUid,
+          daemonSet: subjectOf(fault),
+          firstSeen: fault.since,
+          lastSeen: fault.since,
           sightings: 0,
           flaps: 0,
         }))
@@ -109,8 +119,12 @@ function recordsAfter(
   return new Map(keep.map((record) => [pairKey(record.nodeUid, record.daemonSet), record]));
 }
 
-function isOther(a: Gap, b: Gap): boolean {
+function isOther(a: Fault, b: Fault): boolean {
   return a.cause !== b.cause || a.blame !== b.blame;
+}
+
+function subjectOfUnknown({ daemonSet, condition }: UnknownEntry): string | undefined {
+  return condition === undefined ? daemonSet : conditionSubject(condition);
 }
 
 /** Pairs of which a detection says that nothing can be said. */
@@ -119,28 +133,33 @@ class UnknownPairs {
   readonly #nodes = new Set<string>();
 
   constructor({ unknown }: Detection) {
-    for (const { nodeUid, daemonSet } of unknown) {
+    for (const entry of unknown) {
+      const { nodeUid } = entry;
       if (nodeUid === undefined) continue;
+      const daemonSet = subjectOfUnknown(entry);
       if (daemonSet === undefined) this.#nodes.add(nodeUid);
       else this.#pairs.add(pairKey(nodeUid, daemonSet));
     }
   }
 
-  has({ nodeUid, daemonSet }: Gap): boolean {
-    return this.#nodes.has(nodeUid) || this.#pairs.has(pairKey(nodeUid, daemonSet));
+  has(fault: Fault): boolean {
+    const { nodeUid } = fault;
+    return this.#nodes.has(nodeUid) || this.#pairs.has(pairKey(nodeUid, subjectOf(fault)));
   }
 }
 
 /** Says how gaps closed; looks through the pods once, and only when there is one to tell of. */
-function closings(detection: Detection, facts: ClusterFacts): (gap: Gap) => Closing {
+function closings(detection: Detection, facts: ClusterFacts): (gap: Fault) => Closing {
   const nodes = new Set(facts.nodes.map(({ metadata }) => metadata.uid));
   const leaving = new Set((detection.leftOut ?? []).map(({ nodeUid }) => nodeUid));
   let ready: Set<string> | undefined;
-  return ({ node, nodeUid, daemonSetUid }) => {
+  return (fault) => {
+    const { node, nodeUid } = fault;
     if (!nodes.has(nodeUid)) return 'node-gone';
     if (leaving.has(nodeUid)) return 'node-leaving';
+    if (isConditionFault(fault)) return 'recovered';
     ready ??= readyPairs(facts);
-    return ready.has(`${node} ${daemonSetUid}`) ? 'recovered' : 'not-meant';
+    return ready.has(`${node} ${fault.daemonSetUid}`) ? 'recovered' : 'not-meant';
   };
 }
 
@@ -161,7 +180,9 @@ function unknownAfter(
   events: LiveEvent[],
 ): Map<string, UnknownThing> {
   const after = new Map<string, UnknownThing>();
-  for (const { node, nodeUid, daemonSet, reason, message } of unknown) {
+  for (const entry of unknown) {
+    const { node, nodeUid, reason, message } = entry;
+    const daemonSet = subjectOfUnknown(entry);
     // A node that is being set up is news only where a gap was told of.
     const pair = `${nodeUid} ${daemonSet}`;
     if (reason === 'node-initialising' && !all && !told.has(pair)) continue;

@@ -66,7 +66,7 @@ export function unreadyOn({ detection }: VerificationInput, newNodes: Node[]): s
   const gap = detection.gaps.find((found) => found.required && uids.has(found.nodeUid));
   if (gap !== undefined) return `${gap.daemonSet} is ${gap.cause} on new node ${gap.node}`;
   const unknown = detection.unknown.find(
-    (entry) => entry.node !== undefined && nodeNames.has(entry.node),
+    ({ node, condition }) => node !== undefined && condition === undefined && nodeNames.has(node),
   );
   return unknown && `new node ${unknown.node}: ${unknown.message}`;
 }

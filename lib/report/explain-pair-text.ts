@@ -1,16 +1,17 @@
 /** One DaemonSet of an explained node, for people. */
 import { isoTime } from '../clock.ts';
 import { formatDuration } from '../config/duration.ts';
-import type { Evidence, Gap } from '../gap/model.ts';
+import type { Evidence, Fault, Gap } from '../gap/model.ts';
 import { conditionOf, type Pod } from '../kubernetes/objects.ts';
 import { printable } from '../printable.ts';
-import type { GapVerdict } from '../remediation/actionable.ts';
+import type { FaultVerdict, GapVerdict } from '../remediation/actionable.ts';
 import { ageSince, ageText } from './age.ts';
 import { personText } from './drain-lines.ts';
 import type { PairExplanation } from './explain.ts';
 import { type ExplainOptions, entries, entry, evidenceEntries } from './explain-entry.ts';
 import { timesOf } from './explain-times.ts';
 import { lookFurther } from './look-further.ts';
+import type { PlanStep } from './plan.ts';
 import { plural } from './words.ts';
 
 /** One DaemonSet of the node: the verdict, the facts, what would change it, what would be done. */
@@ -97,7 +98,7 @@ function gapLines(verdict: GapVerdict, pair: PairExplanation, options: ExplainOp
     ...entry('blame', `${gap.blame}: ${gap.blameReason}`, options),
     ...evidenceEntries('blame rests on', ofBlameAlone(gap, pair), options),
     ...timeLines(gap, options),
-    ...actionLines(verdict, pair, options),
+    ...actionLines(verdict, pair.plan, options),
     ...entries(
       'look further',
       lookFurther(gap, options.context),
@@ -115,7 +116,7 @@ function ofBlameAlone({ blameEvidence }: Gap, { evidence }: PairExplanation): Ev
 }
 
 /** One look keeps no history, so it counts a gap as confirmed where a scan would still wait. */
-function timeLines(gap: Gap, options: ExplainOptions): string[] {
+export function timeLines(gap: Fault, options: ExplainOptions): string[] {
   const { graceEndsAt, confirmedFrom } = timesOf(gap, options.config);
   const { confirmationScans, confirmation } = options.config.timings;
   const ends = options.now < (graceEndsAt ?? 0) ? 'ends' : 'ended';
@@ -146,9 +147,10 @@ function crossCheckLines({ crossCheck }: PairExplanation, options: ExplainOption
     : [];
 }
 
-function actionLines(
-  verdict: GapVerdict,
-  { plan }: PairExplanation,
+/** What nodegap would do, or why not. */
+export function actionLines(
+  verdict: FaultVerdict,
+  plan: readonly PlanStep[],
   options: ExplainOptions,
 ): string[] {
   if (verdict.kind === 'not-actionable') {

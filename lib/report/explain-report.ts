@@ -5,17 +5,20 @@ import type { Blame, Cause, Evidence, Requirement } from '../gap/model.ts';
 import { isReady } from '../gap/readiness.ts';
 import { keepsPodsOut, taintText } from '../gap/tolerations.ts';
 import { conditionOf, type Pod } from '../kubernetes/objects.ts';
-import type { GapVerdict } from '../remediation/actionable.ts';
+import type { FaultVerdict, GapVerdict } from '../remediation/actionable.ts';
 import type { DrainPlan } from '../remediation/drain-plan.ts';
 import type { NodeKind } from '../remediation/replacement.ts';
 import { anyMark, type IsolationMark } from '../safety/ownership.ts';
 import { type DrainGroup, drainGroups } from './drain-lines.ts';
-import type { NodeExplanation, PairExplanation } from './explain.ts';
+import { isNodeUnknown, type NodeExplanation, type PairExplanation } from './explain.ts';
 import { timesOf } from './explain-times.ts';
 import { lookFurther } from './look-further.ts';
+import type { PlanStep } from './plan.ts';
 import {
+  type ReportedConditionFault,
   type ReportedCrossCheck,
   type ReportedUnknown,
+  reportedConditionFault,
   reportedCrossCheck,
   reportedUnknown,
 } from './scan-report.ts';
@@ -106,6 +109,8 @@ export interface ExplainReport {
   mode: Mode;
   node: ReportedNode;
   unknown: ReportedUnknown[];
+  /** Node conditions that are faults. Absent when there are none. */
+  conditionFaults?: (ReportedConditionFault & { action: ReportedAction })[];
   /** Gaps first, then by name. */
   daemonSets: ReportedPair[];
   /** Absent for a node that is left out. */
@@ -137,6 +142,14 @@ export function explainReport(
     mode,
     node: reportedNode(explanation),
     unknown: explanation.unknown.map(reportedUnknown),
+    ...(explanation.conditions.length === 0
+      ? {}
+      : {
+          conditionFaults: explanation.conditions.map(({ verdict, plan }) => ({
+            ...reportedConditionFault(verdict),
+            action: actionOf(verdict, plan),
+          })),
+        }),
     daemonSets: explanation.pairs.map((pair) => reportedPair(pair, options)),
     ...(explanation.leftOut === undefined
       ? { drain: 'unread' in drain ? { unread: drain.unread } : { groups: drainGroups(drain) } }
@@ -178,7 +191,7 @@ function reportedNode(explanation: NodeExplanation): ReportedNode {
 
 function stateOf({ node, leftOut, unknown }: NodeExplanation): ReportedNode['state'] {
   if (leftOut !== undefined) return 'left-out';
-  if (unknown.some((entry) => entry.node !== undefined)) return 'unknown';
+  if (isNodeUnknown(unknown)) return 'unknown';
   const ready = conditionOf(node.status.conditions, 'Ready');
   return ready?.status === 'True' ? 'ready' : 'not-ready';
 }
@@ -194,7 +207,7 @@ function reportedPair(pair: PairExplanation, options: ExplainReportOptions): Rep
     shouldRun,
     pods: pods.map(reportedPod),
     ...(state.kind === 'gap'
-      ? { gap: gapDetails(state.verdict, options), action: actionOf(state.verdict, pair) }
+      ? { gap: gapDetails(state.verdict, options), action: actionOf(state.verdict, pair.plan) }
       : {}),
     crossCheck: reportedCrossCheck(crossCheck),
     lookFurther: gap === undefined ? [] : lookFurther(gap, options.context),
@@ -257,7 +270,7 @@ function gapDetails({ gap }: GapVerdict, { config }: ExplainReportOptions): Repo
   };
 }
 
-function actionOf(verdict: GapVerdict, { plan }: PairExplanation): ReportedAction {
+function actionOf(verdict: FaultVerdict, plan: readonly PlanStep[]): ReportedAction {
   const steps = plan.map(({ name, detail }) => ({ name, detail }));
   if (verdict.kind === 'actionable') return { would: 'act', canary: verdict.canary, steps };
   const { passing, code, message } = verdict;

@@ -9,7 +9,8 @@ import { anyMark } from '../safety/ownership.ts';
 import { ageSince } from './age.ts';
 import type { Cell } from './columns.ts';
 import { drainGroups } from './drain-lines.ts';
-import type { NodeExplanation } from './explain.ts';
+import { isNodeUnknown, type NodeExplanation } from './explain.ts';
+import { conditionBlock } from './explain-condition-text.ts';
 import { type ExplainOptions, entries, entry, evidenceEntries } from './explain-entry.ts';
 import { pairBlock } from './explain-pair-text.ts';
 import type { Style } from './style.ts';
@@ -19,6 +20,7 @@ import { plural } from './words.ts';
 export function explainText(explanation: NodeExplanation, options: ExplainOptions): string {
   const blocks = [
     nodeBlock(explanation, options),
+    ...explanation.conditions.map((condition) => conditionBlock(condition, options)),
     ...explanation.pairs.map((pair) => pairBlock(pair, options)),
     ...(explanation.leftOut === undefined ? [drainBlock(options)] : []),
     timingsBlock(options),
@@ -78,7 +80,7 @@ function headlines(explanation: NodeExplanation, options: ExplainOptions): strin
 function stateCell({ node, unknown }: NodeExplanation, style: Style): Cell {
   const ready = conditionOf(node.status.conditions, 'Ready');
   // What an old or missing report says is not to be shown as if it were known.
-  if (unknown.some((entry) => entry.node !== undefined)) {
+  if (isNodeUnknown(unknown)) {
     return { text: 'cannot be told', paint: style.warning };
   }
   return ready?.status === 'True'

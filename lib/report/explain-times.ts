@@ -1,5 +1,5 @@
 import type { Config } from '../config/model.ts';
-import type { Gap } from '../gap/model.ts';
+import type { Fault } from '../gap/model.ts';
 
 /** Moments of a gap, epoch ms; absent when neither node nor pod tells its age. */
 export interface GapMoments {
@@ -8,8 +8,8 @@ export interface GapMoments {
   confirmedFrom?: number;
 }
 
-/** When the grace of a gap ends, and from when on it can be confirmed. */
-export function timesOf({ graceEndsAt, since }: Gap, { timings }: Config): GapMoments {
+/** When the grace of a fault ends, and from when on it can be confirmed. */
+export function timesOf({ graceEndsAt, since }: Fault, { timings }: Config): GapMoments {
   if (graceEndsAt === undefined) return {};
   const confirmedFrom = Math.max(graceEndsAt, since) + timings.confirmation * 1000;
   return { graceEndsAt, confirmedFrom };

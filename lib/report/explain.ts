@@ -22,7 +22,7 @@ import {
   type NodeClaim,
   type Pod,
 } from '../kubernetes/objects.ts';
-import { claimFinder, type GapVerdict } from '../remediation/actionable.ts';
+import { type ConditionVerdict, claimFinder, type GapVerdict } from '../remediation/actionable.ts';
 import { type NodeKind, nodeKindOf } from '../remediation/replacement.ts';
 import { type PlanStep, plannerFor } from './plan.ts';
 import { explainShouldRun, type ShouldRun } from './should-run.ts';
@@ -56,6 +56,8 @@ export interface NodeExplanation {
   leftOut: LeftOut | undefined;
   /** What is unknown about the node or the whole read. */
   unknown: UnknownEntry[];
+  /** Node conditions that are faults. */
+  conditions: { verdict: ConditionVerdict; plan: PlanStep[] }[];
   pairs: PairExplanation[];
 }
 
@@ -66,6 +68,7 @@ export function explainNode(input: {
   /** Of all DaemonSets, not only the required ones. */
   detection: Detection;
   verdicts: readonly GapVerdict[];
+  conditions?: readonly ConditionVerdict[];
   config: Config;
   node: Node;
   daemonSets: readonly DaemonSet[];
@@ -110,8 +113,16 @@ export function explainNode(input: {
     unknown: detection.unknown.filter(
       (entry) => entry.daemonSet === undefined && (entry.node ?? name) === name,
     ),
+    conditions: (input.conditions ?? [])
+      .filter(({ gap }) => gap.nodeUid === uid)
+      .map((verdict) => ({ verdict, plan: verdict.kind === 'actionable' ? planOf(verdict) : [] })),
     pairs: pairs.sort((a, b) => rank(a) - rank(b) || (a.daemonSet < b.daemonSet ? -1 : 1)),
   };
+}
+
+/** Nothing at all can be said of the node, as against of one of its conditions. */
+export function isNodeUnknown(unknown: readonly UnknownEntry[]): boolean {
+  return unknown.some(({ node, condition }) => node !== undefined && condition === undefined);
 }
 
 function withVerdict(state: PairState, verdict: GapVerdict | undefined): PairExplanation['state'] {

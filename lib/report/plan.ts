@@ -1,10 +1,11 @@
-/** What nodegap would do about an actionable gap, step by step, in words (docs/workflow.md). */
+/** What nodegap would do about an actionable fault, step by step, in words (docs/workflow.md). */
 import { formatDuration } from '../config/duration.ts';
 import type { Config } from '../config/model.ts';
 import { requirementOf } from '../config/required.ts';
 import { intentEligibility } from '../gap/eligibility.ts';
-import type { ClusterFacts } from '../gap/model.ts';
-import { claimFinder, type GapVerdict } from '../remediation/actionable.ts';
+import { isConditionFault, subjectOf } from '../gap/fault.ts';
+import type { ClusterFacts, Fault } from '../gap/model.ts';
+import { claimFinder, type FaultVerdict } from '../remediation/actionable.ts';
 import { chooseTaint } from '../remediation/isolation.ts';
 import { ladderOf } from '../remediation/ladder.ts';
 import { methodFor } from '../remediation/replaceable.ts';
@@ -20,7 +21,7 @@ export interface PlanStep {
 }
 
 export interface PlanInput {
-  verdict: Extract<GapVerdict, { kind: 'actionable' }>;
+  verdict: Extract<FaultVerdict, { kind: 'actionable' }>;
   config: Config;
   kind: NodeKind;
   /** The node's NodeClaim: its name, `none`, or `unread` when claims could not be read. */
@@ -72,14 +73,14 @@ export function planFor(input: PlanInput): PlanStep[] {
     : `cordon; no taint yet, ${taint.reason}`;
   const steps = [
     main('isolate', isolation),
-    ...(restart ? [main('restart pod', `once, pod of ${gap.daemonSet}`)] : []),
+    ...(restart ? [main('restart pod', `once, pod of ${subjectOf(gap)}`)] : []),
     step(
       'wait',
       `hold-down ${formatDuration(timings.holdDown)}; healthy for ${formatDuration(timings.holdUp)} undoes it all`,
     ),
   ];
   if (gap.ceiling === 'isolate') {
-    return [...steps, step('stay isolated', 'the configuration allows no more for this DaemonSet')];
+    return [...steps, step('stay isolated', isolationOnly(gap))];
   }
   const byHand = handedOver(input);
   if (byHand !== undefined) return [...steps, main('hand to a person', byHand)];
@@ -114,6 +115,11 @@ function replacementOf({ config, kind, claim }: PlanInput): string {
     return 'end the instance through its Auto Scaling group, if that would bring a new one';
   }
   return `delete ${typeof claim === 'object' ? `NodeClaim ${claim.name}` : 'its NodeClaim'}`;
+}
+
+function isolationOnly(fault: Fault): string {
+  if (!isConditionFault(fault)) return 'the configuration allows no more for this DaemonSet';
+  return fault.loweredBecause ?? 'the configuration allows no more for this condition';
 }
 
 /** Why nodegap stops at isolation and leaves the replacement to a person. */

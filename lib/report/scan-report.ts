@@ -1,8 +1,16 @@
 /** The result of `nodegap scan` as data: the contract of `-o json` and `-o yaml` (docs/cli.md). */
 import { isoTime } from '../clock.ts';
-import type { Blame, Cause, Detection, Evidence, UnknownEntry } from '../gap/model.ts';
+import type {
+  Blame,
+  Cause,
+  Ceiling,
+  ConditionFault,
+  Detection,
+  Evidence,
+  UnknownEntry,
+} from '../gap/model.ts';
 import type { CrossCheck } from '../gap/status-check.ts';
-import type { GapVerdict } from '../remediation/actionable.ts';
+import type { ConditionVerdict, GapVerdict } from '../remediation/actionable.ts';
 import { gapEvidence } from './verdict-evidence.ts';
 
 export interface ReportedGap {
@@ -26,9 +34,32 @@ export interface ReportedGap {
   blameEvidence: Evidence[];
 }
 
+/** A node with a condition that the configuration names. */
+export interface ReportedConditionFault {
+  node: string;
+  condition: ConditionFault['condition'];
+  blame: Blame;
+  /** nodegap would act on the node now, if the cluster were in mode act. */
+  actionable: boolean;
+  /** ISO 8601, UTC. */
+  since: string;
+  message: string;
+  /** The furthest that nodegap would go. */
+  ceiling: Ceiling;
+  /** Why that is less than the configuration says. */
+  loweredBecause?: string;
+  /** Why it is not actionable, see docs/reason-codes.md. */
+  code?: string;
+  blameReason: string;
+  evidence: Evidence[];
+  blameEvidence: Evidence[];
+}
+
 export interface ReportedUnknown {
   node?: string;
   daemonSet?: string;
+  /** Type of a node condition. */
+  condition?: string;
   reason: string;
   message: string;
   evidence: Evidence[];
@@ -49,6 +80,8 @@ export interface ScanReport {
   now: string;
   /** Sorted by node, then DaemonSet. */
   gaps: ReportedGap[];
+  /** Sorted by node, then condition. Absent where the configuration names no conditions. */
+  conditionFaults?: ReportedConditionFault[];
   unknown: ReportedUnknown[];
   /** DaemonSets that were looked at. Absent where nothing was compared. */
   crossChecks?: ({ daemonSet: string } & ReportedCrossCheck)[];
@@ -58,6 +91,8 @@ export interface ScanReport {
     gaps: number;
     actionable: number;
     unknown: number;
+    /** Faults of node conditions, and those of them that nodegap would act on. */
+    conditionFaults?: { found: number; actionable: number };
     byCause: Partial<Record<Cause, number>>;
   };
 }
@@ -67,12 +102,16 @@ export function scanReport(
   detection: Detection,
   verdicts: readonly GapVerdict[],
   crossChecks?: readonly CrossCheck[],
+  conditions: readonly ConditionVerdict[] = [],
 ): ScanReport {
+  const faults = conditions.map(reportedConditionFault);
+  const { conditionFaults } = detection;
   const gaps = verdicts.map(reportedGap);
   return {
     cluster: detection.cluster,
     now: isoTime(detection.now),
     gaps,
+    ...(conditionFaults === undefined ? {} : { conditionFaults: faults }),
     unknown: detection.unknown.map(reportedUnknown),
     summary: {
       nodes: detection.nodes,
@@ -80,6 +119,14 @@ export function scanReport(
       gaps: gaps.length,
       actionable: gaps.filter((gap) => gap.actionable).length,
       unknown: detection.unknown.length,
+      ...(conditionFaults === undefined
+        ? {}
+        : {
+            conditionFaults: {
+              found: faults.length,
+              actionable: faults.filter((fault) => fault.actionable).length,
+            },
+          }),
       byCause: byCause(gaps.map((gap) => gap.cause)),
     },
     ...(crossChecks === undefined
@@ -111,12 +158,32 @@ function reportedGap(verdict: GapVerdict): ReportedGap {
   };
 }
 
+/** A fault of a node condition, as reports have it. */
+export function reportedConditionFault(verdict: ConditionVerdict): ReportedConditionFault {
+  const { gap: fault } = verdict;
+  return {
+    node: fault.node,
+    condition: fault.condition,
+    blame: fault.blame,
+    actionable: verdict.kind === 'actionable',
+    since: isoTime(fault.since),
+    message: fault.message,
+    ceiling: fault.ceiling,
+    ...(fault.loweredBecause === undefined ? {} : { loweredBecause: fault.loweredBecause }),
+    ...(verdict.kind === 'actionable' ? {} : { code: verdict.code }),
+    blameReason: fault.blameReason,
+    evidence: fault.evidence,
+    blameEvidence: fault.blameEvidence,
+  };
+}
+
 /** Something unknown, as reports have it. */
 export function reportedUnknown(entry: UnknownEntry): ReportedUnknown {
-  const { node, daemonSet, reason, message, evidence = [] } = entry;
+  const { node, daemonSet, condition, reason, message, evidence = [] } = entry;
   return {
     ...(node === undefined ? {} : { node }),
     ...(daemonSet === undefined ? {} : { daemonSet }),
+    ...(condition === undefined ? {} : { condition }),
     reason,
     message,
     evidence,

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { detect } from '../../lib/gap/detect.ts';
+import { subjectOf } from '../../lib/gap/fault.ts';
 import { pairKey } from '../../lib/gap/records.ts';
 import type { DaemonSet, Node, Pod } from '../../lib/kubernetes/objects.ts';
 import type { LiveEvent } from '../../lib/live/model.ts';
@@ -137,7 +138,7 @@ function openAfter(told: readonly LiveEvent[]): Record<string, string> {
   const open = new Map<string, string>();
   for (const event of told) {
     if (!('gap' in event)) continue;
-    const key = pairKey(event.gap.nodeUid, event.gap.daemonSet);
+    const key = pairKey(event.gap.nodeUid, subjectOf(event.gap));
     if (event.type === 'closed') expect(open.delete(key), `${key} closes once`).toBe(true);
     else {
       expect(open.has(key), `${key} ${event.type}`).toBe(event.type === 'changed');

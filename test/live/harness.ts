@@ -1,6 +1,7 @@
 /** A live session with its time in the hands of the test. */
 
 import { KubernetesError } from '../../lib/errors.ts';
+import { subjectOf } from '../../lib/gap/fault.ts';
 import type { ClusterFacts } from '../../lib/gap/model.ts';
 import type { KubernetesEvent } from '../../lib/kubernetes/objects.ts';
 import type { LiveEvent } from '../../lib/live/model.ts';
@@ -80,7 +81,7 @@ function wordsOf(event: LiveEvent): string {
     case 'summary':
       return `summary ${event.gaps} gaps, ${event.passing} passing, ${event.unknown} unknown`;
     case 'opened':
-      return `opened ${event.gap.node} ${event.gap.daemonSet} ${event.gap.cause}`;
+      return `opened ${event.gap.node} ${subjectOf(event.gap)} ${event.gap.cause}`;
     case 'changed':
       return `changed ${event.gap.node} ${event.was.cause} to ${event.gap.cause}`;
     case 'closed':

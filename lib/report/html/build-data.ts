@@ -119,7 +119,11 @@ class Packer {
   }
 
   unknown(): PageData['unknown'] {
-    return this.#input.detection.unknown.map((entry) => {
+    // The map is of pairs; what is unknown of conditions stands in the table of the unknown.
+    const ofPairs = this.#input.detection.unknown.filter(
+      ({ condition }) => condition === undefined,
+    );
+    return ofPairs.map((entry) => {
       const { node, nodeUid, daemonSet, reason, message, evidence = [] } = entry;
       return [
         nodeUid === undefined ? -1 : this.#nodeOf(nodeUid),

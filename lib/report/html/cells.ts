@@ -89,8 +89,8 @@ function knownCells(detection: Detection, keys: ReadonlyMap<string, number>) {
     ofNode.set(index, code);
   };
   for (const { nodeUid, daemonSet } of detection.gaps) put(nodeUid, daemonSet, cellCode.gap);
-  for (const { nodeUid, daemonSet } of detection.unknown) {
-    if (nodeUid === undefined) continue;
+  for (const { nodeUid, daemonSet, condition } of detection.unknown) {
+    if (nodeUid === undefined || condition !== undefined) continue;
     if (daemonSet === undefined) silent.add(nodeUid);
     else put(nodeUid, daemonSet, cellCode.unknown);
   }

@@ -43,9 +43,10 @@ export function timeText(epochMs: number): string {
   return isoTime(epochMs).replace('T', ' ').replace('Z', ' UTC');
 }
 
-function toneOf({ actionable, gaps, unknown }: HtmlInput['report']['summary']): string {
-  if (actionable > 0) return 'act';
-  if (gaps > 0) return 'held';
+function toneOf(summary: HtmlInput['report']['summary']): string {
+  const { actionable, gaps, unknown, conditionFaults: conditions } = summary;
+  if (actionable > 0 || (conditions?.actionable ?? 0) > 0) return 'act';
+  if (gaps > 0 || (conditions?.found ?? 0) > 0) return 'held';
   return unknown > 0 ? 'unknown' : 'covered';
 }
 
@@ -55,19 +56,27 @@ function verdictText(input: HtmlInput): string {
   const observe = input.mode === 'observe' ? ', if the cluster were in mode act' : '';
   if (nodes > 0) return `nodegap would act on ${counted(nodes, 'node')}${observe}.`;
   if (summary.gaps > 0) return 'There are gaps, and none that nodegap would act on.';
+  if ((summary.conditionFaults?.found ?? 0) > 0) {
+    return 'There are node conditions that count as faults, and none that nodegap would act on.';
+  }
   if (summary.unknown > 0) return 'No gaps in what can be told; something is unknown.';
   return 'No gaps: every DaemonSet looked at is Ready wherever it should run.';
 }
 
-function actedNodes({ verdicts }: HtmlInput): number {
-  const acted = verdicts.filter(({ kind }) => kind === 'actionable');
+function actedNodes({ verdicts, conditions = [] }: HtmlInput): number {
+  const acted = [...verdicts, ...conditions].filter(({ kind }) => kind === 'actionable');
   return new Set(acted.map(({ gap }) => gap.nodeUid)).size;
 }
 
 function actedText(input: HtmlInput): string {
-  const { actionable } = input.report.summary;
+  const { actionable: gaps, conditionFaults } = input.report.summary;
+  const conditions = conditionFaults?.actionable ?? 0;
   const nodes = actedNodes(input) === 1 ? 'node' : 'nodes';
-  return actionable === 0 ? nodes : `${nodes}, for ${counted(actionable, 'gap')}`;
+  const reasons = [
+    ...(gaps === 0 ? [] : [counted(gaps, 'gap')]),
+    ...(conditions === 0 ? [] : [counted(conditions, 'condition')]),
+  ];
+  return reasons.length === 0 ? nodes : `${nodes}, for ${reasons.join(' and ')}`;
 }
 
 function gapNodes({ detection }: HtmlInput): number {

@@ -1,6 +1,6 @@
 import type { Mode } from '../../config/model.ts';
 import type { ClusterFacts, Detection, DetectionPolicy } from '../../gap/model.ts';
-import type { GapVerdict } from '../../remediation/actionable.ts';
+import type { ConditionVerdict, FaultVerdict, GapVerdict } from '../../remediation/actionable.ts';
 import type { PlanStep } from '../plan.ts';
 import type { ScanReport } from '../scan-report.ts';
 
@@ -11,11 +11,13 @@ export interface HtmlInput {
   detection: Detection;
   /** In the order of the gaps of the detection. */
   verdicts: readonly GapVerdict[];
+  /** Faults of node conditions. */
+  conditions?: readonly ConditionVerdict[];
   report: ScanReport;
   mode: Mode;
   /** Version of nodegap. */
   version: string;
-  planOf(verdict: Extract<GapVerdict, { kind: 'actionable' }>): {
+  planOf(verdict: Extract<FaultVerdict, { kind: 'actionable' }>): {
     /** `isolate → drain → replace`. */
     arrow: string;
     steps: PlanStep[];

@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto';
 import type { Assets } from './assets.ts';
 import { pageData } from './build-data.ts';
+import { conditionSection } from './condition-table.ts';
 import { countPairs } from './counts.ts';
 import { headSection, timeText } from './head.ts';
 import type { HtmlInput } from './input.ts';
@@ -50,6 +51,7 @@ ${headSection(input, counts)}
 ${legend()}
 ${summarySection(data, counts)}
 ${gapSection(input)}
+${conditionSection(input)}
 ${unknownSection(input)}
 ${leftOutSection(input)}
 </main>

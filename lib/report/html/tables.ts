@@ -2,6 +2,7 @@
  * Everything that the page says, as plain tables: what is printed, what works without scripts, and
  * the way around the map for whoever does not see it.
  */
+import { conditionSubject } from '../../gap/fault.ts';
 import type { UnknownEntry } from '../../gap/model.ts';
 import type { GapVerdict } from '../../remediation/actionable.ts';
 import { ageText } from '../age.ts';
@@ -99,8 +100,8 @@ function gapRow(input: HtmlInput, verdict: GapVerdict, index: number): Markup {
 export function unknownSection({ report }: HtmlInput): Markup {
   const entries = report.unknown.filter(({ node }) => node !== undefined);
   if (entries.length === 0) return html``;
-  const groups = Map.groupBy(entries, ({ reason, daemonSet }) =>
-    JSON.stringify([reason, daemonSet]),
+  const groups = Map.groupBy(entries, ({ reason, daemonSet, condition }) =>
+    JSON.stringify([reason, daemonSet, condition]),
   );
   return html`<section class="tables" aria-labelledby="unknown-title">
 <h2 id="unknown-title">Unknown</h2>
@@ -115,7 +116,11 @@ export function unknownSection({ report }: HtmlInput): Markup {
 function unknownRow(entries: readonly UnknownEntry[]): Markup {
   const [first] = entries;
   const example = entries.length > 1 ? 'for example: ' : '';
-  return html`<tr><th scope="row">${first?.reason}</th><td>${first?.daemonSet ?? 'all'}</td><td>${example}${first?.message}</td><td>${nodeList(entries)}</td></tr>
+  const subject =
+    first?.condition === undefined
+      ? (first?.daemonSet ?? 'all')
+      : conditionSubject(first.condition);
+  return html`<tr><th scope="row">${first?.reason}</th><td>${subject}</td><td>${example}${first?.message}</td><td>${nodeList(entries)}</td></tr>
 `;
 }
 
