@@ -22,6 +22,7 @@ const passingErrors = [
   'State.Unavailable',
   'State.Contended',
   'Notice.Unavailable',
+  'Eks.failed',
   'Machines.Unavailable',
   'Machines.Busy',
   'Lambda.TooManyRequestsException',

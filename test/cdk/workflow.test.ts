@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { workflowFunctionNames } from '../../cdk/workflow/remediate-node.ts';
+import { longestFunctionTimeoutSeconds } from '../../lib/aws/function-timeouts.ts';
 import {
   functionArn,
   synthesizeWorkflow,
@@ -29,7 +30,12 @@ interface State {
   SecondsPath?: string;
   TimeoutSeconds?: number;
   TimeoutSecondsPath?: string;
-  Retry?: { ErrorEquals: string[] }[];
+  Retry?: {
+    ErrorEquals: string[];
+    IntervalSeconds?: number;
+    MaxAttempts?: number;
+    BackoffRate?: number;
+  }[];
   Catch?: { ErrorEquals: string[]; Next: string }[];
   Choices?: Rule[];
   End?: boolean;
@@ -108,21 +114,64 @@ describe('the shipped workflow', () => {
   });
 });
 
+/**
+ * What a task is tried again for, by who says so. Everything else is for good: a refusal of IAM or
+ * RBAC, a wrong input, a broken record, a bug.
+ */
+const passing = {
+  // https://docs.aws.amazon.com/step-functions/latest/dg/bp-lambda-serviceexception.html
+  lambda: [
+    'Lambda.ClientExecutionTimeoutException',
+    'Lambda.ServiceException',
+    'Lambda.AWSLambdaException',
+    'Lambda.SdkClientException',
+    'Lambda.TooManyRequestsException',
+  ],
+  functionDied: ['Sandbox.Timedout', 'Runtime.ExitError', 'Lambda.Unknown'],
+  kubernetes: [
+    'Kubernetes.throttled',
+    'Kubernetes.unreachable',
+    'Kubernetes.server',
+    'Kubernetes.conflict',
+    'Kubernetes.gone',
+    'Kubernetes.stale',
+    'NodeConflict',
+  ],
+  dynamodb: ['State.Unavailable', 'State.Contended'],
+  sns: ['Notice.Unavailable'],
+  eks: ['Eks.failed'],
+  ec2AndAutoScaling: ['Machines.Unavailable', 'Machines.Busy'],
+};
+
 describe('a task', () => {
   it.each(ofType('Task'))('%s has a timeout', (_name, state) => {
     expect([state.TimeoutSeconds, state.TimeoutSecondsPath].filter(Boolean)).toHaveLength(1);
   });
 
-  it.each(ofType('Task'))('%s is tried again when Lambda itself fails', (_name, state) => {
+  it.each(ofType('Task'))('%s that has a fixed timeout outlives its function', (_name, state) => {
+    const seconds = state.TimeoutSeconds ?? Number.POSITIVE_INFINITY;
+    expect(seconds).toBeGreaterThan(longestFunctionTimeoutSeconds);
+  });
+
+  it.each(ofType('Task'))('%s is tried again after every failure that passes', (name, state) => {
     const retried = (state.Retry ?? []).flatMap(({ ErrorEquals }) => ErrorEquals);
-    expect(retried).toEqual(
-      expect.arrayContaining([
-        'Lambda.ServiceException',
-        'Lambda.AWSLambdaException',
-        'Lambda.SdkClientException',
-        'Lambda.TooManyRequestsException',
-      ]),
+    const waitsForPerson = /^WaitForPerson/.test(name);
+    expect(retried.sort()).toEqual(
+      [
+        // A person has their time once.
+        ...(waitsForPerson ? [] : ['States.Timeout']),
+        ...Object.values(passing).flat(),
+      ].sort(),
     );
+  });
+
+  it.each(ofType('Task'))('%s is tried a few times, with time in between', (_name, state) => {
+    for (const { IntervalSeconds = 1, MaxAttempts = 3, BackoffRate = 2 } of state.Retry ?? []) {
+      expect(IntervalSeconds).toBeGreaterThanOrEqual(2);
+      expect(MaxAttempts).toBeGreaterThanOrEqual(2);
+      expect(MaxAttempts).toBeLessThanOrEqual(6);
+      expect(BackoffRate).toBeGreaterThanOrEqual(2);
+    }
   });
 
   it.each(ofType('Task'))('%s leads to clean-up when it fails', (name, state) => {
