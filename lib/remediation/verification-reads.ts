@@ -1,7 +1,7 @@
 /** What a verification looks at beside the facts of the cluster. */
 import { isKubernetesError, NodegapError } from '../errors.ts';
 import type { ClusterFacts } from '../gap/model.ts';
-import type { Pod } from '../kubernetes/objects.ts';
+import { conditionOf, type Node, type Pod } from '../kubernetes/objects.ts';
 import type { Machines } from '../machines.ts';
 import type { ClusterReader } from '../ports.ts';
 import { wasDrained } from './successors.ts';
@@ -20,12 +20,12 @@ export async function readVerification(
   facts: ClusterFacts,
 ): Promise<Reads> {
   const unscheduledPods = await reader.listUnscheduledPods();
-  const isThere = facts.nodes.some(({ metadata }) => metadata.uid === before.nodeUid);
+  const old = facts.nodes.find(({ metadata }) => metadata.uid === before.nodeUid);
   const pending = unscheduledPods.find((pod) => wasDrained(pod, before));
   const [volumes, whyPending, fate] = await Promise.all([
-    isThere ? volumesOn(reader, before.node) : undefined,
+    old && volumesOn(reader, before.node),
     pending && reasonFor(reader, pending),
-    fateOf(machines, before, isThere),
+    fateOf(machines, before, old),
   ]);
   return {
     unscheduledPods,
@@ -61,13 +61,14 @@ async function reasonFor(reader: ClusterReader, pod: Pod): Promise<string | unde
   return (ofKarpenter.at(-1) ?? events.at(-1))?.message;
 }
 
-/** Undefined where nobody can ask, and for a machine of Karpenter until its node is gone. */
+/** Undefined where nobody can ask, and for a machine of Karpenter as long as its node is Ready. */
 async function fateOf(
   machines: Machines | undefined,
   before: CommittedReplacement,
-  nodeIsThere: boolean,
+  old: Node | undefined,
 ): Promise<MachineFate | undefined> {
-  const id = before.machine?.id ?? (nodeIsThere ? undefined : before.instance);
+  const isReady = conditionOf(old?.status.conditions, 'Ready')?.status === 'True';
+  const id = before.machine?.id ?? (isReady ? undefined : before.instance);
   if (machines === undefined || id === undefined) return undefined;
   try {
     const [machine, place, group] = await Promise.all([

@@ -8,6 +8,7 @@ import {
   type VerificationInput,
 } from '../../lib/remediation/verification.ts';
 import { claim, node, ownedBy, pod } from './builders.ts';
+import { machine } from './machine-samples.ts';
 
 const committedAt = Date.parse('2026-11-29T12:00:00Z');
 const at = (seconds: number) => new Date(committedAt + seconds * 1000).toISOString();
@@ -65,6 +66,9 @@ interface Situation {
   readAt?: number;
   remembered?: CommittedReplacement;
   quietSince?: number;
+  fate?: VerificationInput['fate'];
+  volumes?: string[];
+  whyPending?: string;
 }
 
 function judge(situation: Situation): ReplacementVerdict {
@@ -88,6 +92,9 @@ function judge(situation: Situation): ReplacementVerdict {
     now,
     deadline: committedAt + 900_000,
     ...(situation.quietSince === undefined ? {} : { quietSince: situation.quietSince }),
+    ...(situation.fate === undefined ? {} : { fate: situation.fate }),
+    ...(situation.volumes === undefined ? {} : { volumes: situation.volumes }),
+    ...(situation.whyPending === undefined ? {} : { whyPending: situation.whyPending }),
   };
   return judgeReplacement(input);
 }
@@ -262,6 +269,37 @@ describe('judgeReplacement', () => {
       kind: 'timed-out',
       what: 'claim-gone',
       message: `NodeClaim general-abc is being deleted since ${at(0)}: Drained=True (Drained), VolumesDetached=Unknown (AwaitingVolumeDetachment)`,
+    });
+  });
+
+  it('C87: names the volumes that hang on the node, and C94: what may be done about them', () => {
+    const silent = node({ labels: pool });
+    silent.status = { conditions: [{ type: 'Ready', status: 'Unknown' }] };
+    const stuck = { claims: [dying], nodes: [silent], volumes: ['pvc-1', 'pvc-2'] };
+    expect(judge(stuck)).toMatchObject({
+      what: 'claim-gone',
+      message: expect.stringMatching(
+        /no progress shown; attached to it: pvc-1, pvc-2; do not set node.kubernetes.io\/out-of-service on n1/,
+      ),
+    });
+    const fate = { machine: machine({ state: 'terminated' }) };
+    expect(judge({ ...stuck, fate })).toMatchObject({
+      message: expect.stringContaining('kubectl taint nodes n1 node.kubernetes.io/out-of-service'),
+    });
+  });
+
+  it('waits for the machine itself, where EC2 still shows it', () => {
+    const fate = { machine: machine({ state: 'shutting-down' }) };
+    expect(judge({ nodes: [successor], fate })).toMatchObject({ what: 'machine-gone' });
+    const gone = { machine: 'absent' as const };
+    expect(judge({ nodes: [successor], fate: gone })).toMatchObject({ kind: 'replaced' });
+  });
+
+  it('says why a drained pod finds no node', () => {
+    const whyPending = 'all available instance types exceed limits for nodepool: "general"';
+    expect(judge({ pods: [pending], whyPending })).toMatchObject({
+      what: 'pods-scheduled',
+      message: `1 pods of drained workloads have no node: shop/web-9 (${whyPending})`,
     });
   });
 
