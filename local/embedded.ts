@@ -61,6 +61,8 @@ export interface EmbeddedOptions {
   nodeGroupRepairs?: NodeGroupRepairs;
   /** Stands between the machine and a handler: tests make tasks run twice or fail with it. */
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
+  /** The janitor never learns that an execution ended: its event is best effort. */
+  losesStatusChanges?: boolean;
 }
 
 export interface ScanListener {
@@ -86,7 +88,8 @@ export class Embedded {
       newToken: options.newId,
       onEvent: (event) => {
         onWorkflow?.(event);
-        if (event.kind === 'ended' && event.state !== 'SUCCEEDED') void this.#cleanUp(event);
+        const died = event.kind === 'ended' && event.state !== 'SUCCEEDED';
+        if (died && options.losesStatusChanges !== true) void this.#cleanUp(event);
       },
     });
     this.#ports = {

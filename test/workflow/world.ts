@@ -35,6 +35,7 @@ export interface WorldOptions {
   /** Over a loopback socket; in this process otherwise, which is much faster over many hours. */
   http?: boolean;
   scansMayFail?: boolean;
+  losesStatusChanges?: boolean;
   /** Whether EKS repairs the nodes of managed node groups; `off` when absent. */
   nodeGroupRepair?: 'on' | 'off';
   /** Further keys of the cluster in nodegap.yaml, for example `karpenterNodeRepair: off`. */
@@ -108,6 +109,7 @@ export class World {
         return wrapped;
       },
       onWorkflow: (event) => this.events.push(event),
+      losesStatusChanges: this.#options.losesStatusChanges === true,
     });
     const { workflow } = this.#embedded;
     const begin = workflow.start.bind(workflow);
