@@ -61,8 +61,8 @@ export interface Act {
   node: NodeTruth | undefined;
   /** Ill at some moment since the call began. */
   isIll: boolean;
-  /** Since when the node has been ill, when it is. */
-  illSince: number | undefined;
+  /** Since when a DaemonSet has been missing on the node, short times of health left out. */
+  gapSince: number | undefined;
   unready: readonly string[];
   before: Node | undefined;
   after: Node | undefined;
@@ -127,8 +127,8 @@ export function nothingHealthyIsTouched(act: Act): string | undefined {
 export function nothingYoungIsTouched(act: Act): string | undefined {
   if (act.kind !== 'isolate' || act.node === undefined) return undefined;
   if (act.at - act.node.createdAt < act.nodeGraceMs) return 'isolates a node within its grace';
-  if (act.illSince !== undefined && act.at - act.illSince < act.confirmationMs) {
-    return 'isolates on a fault that nobody can have confirmed';
+  if (act.gapSince !== undefined && act.at - act.gapSince < act.confirmationMs) {
+    return 'isolates for a gap that nobody can have confirmed';
   }
   return undefined;
 }
@@ -203,8 +203,9 @@ export function vetoIsHeeded(act: Act): string | undefined {
 
 /** Rule 10. What a person undid stays undone until the DaemonSets were Ready again. */
 export function undoneStaysUndone(act: Act): string | undefined {
-  const { undoneAt } = act.node ?? {};
-  return works(act) && undoneAt !== undefined && undoneAt < act.startedAt
+  const { undoneAt, undoneFor = act.execution } = act.node ?? {};
+  if (!works(act) || undoneAt === undefined) return undefined;
+  return undoneAt < act.startedAt && undoneFor === act.execution
     ? 'works on a node whose isolation a person has undone'
     : undefined;
 }

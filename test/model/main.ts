@@ -12,6 +12,8 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     path: { type: 'string' },
     runs: { type: 'string', default: '50' },
+    /** Shows the first failing schedule as it is. */
+    raw: { type: 'boolean', default: false },
     reached: { type: 'boolean', default: false },
   },
 });
@@ -30,7 +32,8 @@ const result = await fc.check(
   {
     seed: Number(values.seed),
     numRuns: values.path === undefined ? Number(values.runs) : 1,
-    ...(values.path === undefined ? {} : { path: values.path, endOnFailure: true }),
+    ...(values.path === undefined ? {} : { path: values.path }),
+    endOnFailure: values.raw || values.path !== undefined,
   },
 );
 const seconds = (performance.now() - began) / 1000;

@@ -170,7 +170,7 @@ export class ActWatch implements WriteWatch {
     const startedAt = own?.startedAt ?? at;
     const uid = node?.uid ?? '';
     const held = [...this.held].find(([, since]) => since < startedAt)?.[0];
-    const ills = truth.pairsOf(uid).flatMap(({ illSince }) => illSince ?? []);
+    const gaps = truth.pairsOf(uid).flatMap(({ gapSince }) => gapSince ?? []);
     return {
       kind,
       request: `${request.method} ${request.path}`,
@@ -181,7 +181,7 @@ export class ActWatch implements WriteWatch {
       failedReads: [...(own?.failedReads ?? [])],
       node,
       isIll: truth.isIll(uid, startedAt),
-      illSince: ills.length === 0 ? undefined : Math.min(...ills),
+      gapSince: gaps.length === 0 ? undefined : Math.min(...gaps),
       unready: truth.unready(uid),
       before: undefined,
       after: undefined,

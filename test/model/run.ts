@@ -333,6 +333,7 @@ class Play {
       case 'take-off-mark':
         if (!isMarked) return;
         undone();
+        known.undoneFor = executionOf(object);
         if (known.cordonBy !== 'nobody') known.cordonBy = 'person';
         operations.editNode(node, ({ metadata }) => {
           delete metadata.annotations?.['nodegap.dev/isolation'];
@@ -422,6 +423,11 @@ class Play {
   #spoilPod(node: string): void {
     this.#spoil(node);
   }
+}
+
+function executionOf({ metadata }: Node): string {
+  const mark = JSON.parse(metadata.annotations?.['nodegap.dev/isolation'] ?? '{}');
+  return String((mark as { execution?: string }).execution);
 }
 
 function isDisruption({ key }: Taint): boolean {

@@ -32,6 +32,9 @@ export const othersFaults = [
   'create-blocked',
 ] as const satisfies readonly FaultKind[];
 
+/** Health shorter than this may have been seen by no scan, or not for long enough. */
+const longestFlapMs = 10 * 60_000;
+
 export interface NodeTruth {
   name: string;
   uid: string;
@@ -44,6 +47,11 @@ export interface NodeTruth {
   cordonBy: 'nobody' | 'nodegap' | 'person' | 'either';
   /** A person undid the isolation then, and every DaemonSet has not been Ready since. */
   undoneAt: number | undefined;
+  /**
+   * The execution whose mark a person took off: the mark is what tells of the isolation, so only
+   * that execution can know that it was undone.
+   */
+  undoneFor: string | undefined;
   /** Since when it bears a veto. */
   vetoedAt: number | undefined;
   notReadySince: number | undefined;
@@ -52,6 +60,9 @@ export interface NodeTruth {
 
 export interface PairTruth {
   unreadySince: number | undefined;
+  /** The same with short times of health left out, as a gap record has it. */
+  gapSince: number | undefined;
+  readyAt: number | undefined;
   illSince: number | undefined;
   /** End of the last illness. */
   curedAt: number | undefined;
@@ -130,6 +141,8 @@ export class Truth {
     return (
       this.#pairs.get(`${uid}#${daemonSet}`) ?? {
         unreadySince: undefined,
+        gapSince: undefined,
+        readyAt: undefined,
         illSince: undefined,
         curedAt: undefined,
       }
@@ -173,6 +186,7 @@ export class Truth {
       removedAt: undefined,
       cordonBy: node.spec.unschedulable === true ? 'person' : 'nobody',
       undoneAt: undefined,
+      undoneFor: undefined,
       vetoedAt: undefined,
       notReadySince: undefined,
       leavingSince: undefined,
@@ -227,20 +241,27 @@ export class Truth {
     const isReady = [...this.#ready.values()].some(
       (pod) => pod.node === node && pod.daemonSet === daemonSet,
     );
+    const flaps =
+      before.gapSince !== undefined &&
+      (before.unreadySince !== undefined || now - (before.readyAt ?? 0) < longestFlapMs);
     const next: PairTruth = isReady
       ? {
+          ...before,
           unreadySince: undefined,
+          readyAt: before.unreadySince === undefined ? before.readyAt : now,
           illSince: undefined,
           curedAt: before.illSince === undefined ? before.curedAt : now,
         }
       : {
           ...before,
           unreadySince: before.unreadySince ?? now,
+          gapSince: flaps ? before.gapSince : now,
           illSince: before.illSince ?? (this.hasFault(node, daemonSet) ? now : undefined),
         };
     this.#pairs.set(`${truth.uid}#${daemonSet}`, next);
     if (isReady && truth.undoneAt !== undefined && this.unready(truth.uid).length === 0) {
       truth.undoneAt = undefined;
+      truth.undoneFor = undefined;
     }
   }
 }
