@@ -1,7 +1,7 @@
 /** Everything outside that a command touches, so that tests can own it. */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import type { ApprovalClient, ApprovalClientOptions } from '../lib/aws/approval-client.ts';
+import type { AccountClient, AccountClientOptions } from '../lib/aws/account-client.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { UsageError } from '../lib/errors.ts';
 import type { KubeconfigConnection, KubeconfigOptions } from '../lib/kubernetes/kubeconfig.ts';
@@ -25,8 +25,8 @@ export interface Io {
    * output any more. The answer takes it back.
    */
   onInterrupt(listener: () => void): () => void;
-  /** Where questions of an AWS account are listed and answered. */
-  approvals(options: ApprovalClientOptions): Promise<Pick<ApprovalClient, 'ask' | 'identity'>>;
+  /** A function of the stack in an AWS account, and who calls it. */
+  account(options: AccountClientOptions): Promise<Pick<AccountClient, 'ask' | 'identity'>>;
 }
 
 /** The terminal, environment and clock of this process. */
@@ -44,10 +44,10 @@ export function processIo(): Io {
       return connectFromKubeconfig(options);
     },
     onInterrupt: onProcessInterrupt,
-    async approvals(options) {
+    async account(options) {
       demandNode('talks to AWS');
-      const { ApprovalClient } = await import('../lib/aws/approval-client.ts');
-      return new ApprovalClient(options);
+      const { AccountClient } = await import('../lib/aws/account-client.ts');
+      return new AccountClient(options);
     },
   };
 }

@@ -2,8 +2,10 @@ import { Command, CommanderError } from 'commander';
 import { approvalsCommand } from './commands/approvals.ts';
 import { configCommand } from './commands/config.ts';
 import { explainCommand } from './commands/explain.ts';
+import { pauseCommand, resetCommand, resumeCommand, tripCommand } from './commands/holds.ts';
 import { rbacCommand } from './commands/rbac.ts';
 import { scanCommand } from './commands/scan.ts';
+import { statusCommand } from './commands/status.ts';
 import { type CommandContext, exitCodes } from './context.ts';
 import { reportFailure } from './failure.ts';
 import type { Io } from './io.ts';
@@ -16,6 +18,11 @@ const commands: ((context: CommandContext) => Command)[] = [
   configCommand,
   rbacCommand,
   approvalsCommand,
+  statusCommand,
+  pauseCommand,
+  resumeCommand,
+  tripCommand,
+  resetCommand,
 ];
 
 /**

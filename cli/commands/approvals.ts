@@ -3,10 +3,9 @@ import * as z from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import { NodegapError } from '../../lib/errors.ts';
 import { printable } from '../../lib/printable.ts';
-import { withAwsFailures } from '../aws-failure.ts';
+import { accountClient, addTarget, type TargetOptions } from '../account.ts';
 import type { CommandContext } from '../context.ts';
 import { jsonText } from '../data-text.ts';
-import type { Io } from '../io.ts';
 
 /** Name of the function that the stack gives people to answer through. */
 const answerFunctionName = 'nodegap-answer-approval';
@@ -41,9 +40,7 @@ const outcomeSchema = z.looseObject({
   message: z.string().optional(),
 });
 
-interface Options {
-  region?: string;
-  function: string;
+interface Options extends TargetOptions {
   cluster?: string;
   output?: 'text' | 'json';
 }
@@ -53,7 +50,7 @@ export function approvalsCommand(context: CommandContext): Command {
   const command = new Command('approvals').description(
     'list what waits for a person in this AWS account, and answer it through IAM',
   );
-  addTarget(command.command('list').description('list what waits for an answer'))
+  withTarget(command.command('list').description('list what waits for an answer'))
     .option('--cluster <name>', 'only of this cluster')
     .addOption(
       new Option('-o, --output <format>', 'how to print').choices(['text', 'json']).default('text'),
@@ -62,7 +59,7 @@ export function approvalsCommand(context: CommandContext): Command {
       await list(context, options);
     });
   for (const [decision, meaning] of Object.entries(decisions)) {
-    addTarget(command.command(`${decision} <id>`).description(meaning)).action(
+    withTarget(command.command(`${decision} <id>`).description(meaning)).action(
       async (id: string, options: Options) => {
         await decide(context, decision, id, options);
       },
@@ -71,29 +68,13 @@ export function approvalsCommand(context: CommandContext): Command {
   return command;
 }
 
-function addTarget(command: Command): Command {
-  return command
-    .option('--region <region>', 'AWS region of the stack')
-    .option('--function <name>', 'the function that takes answers', answerFunctionName);
-}
-
-/** The account's questions. What AWS refuses is said in words. */
-async function clientOf(io: Io, options: Options): ReturnType<Io['approvals']> {
-  const { region, function: functionName } = options;
-  const target = { functionName, region: region ?? io.env.AWS_REGION };
-  const client = await io.approvals({
-    functionName,
-    ...(region === undefined ? {} : { region }),
-  });
-  return {
-    ask: (request) => withAwsFailures(target, () => client.ask(request)),
-    identity: () => withAwsFailures(target, () => client.identity()),
-  };
+function withTarget(command: Command): Command {
+  return addTarget(command, answerFunctionName, 'takes answers');
 }
 
 async function list({ io }: CommandContext, options: Options): Promise<void> {
   const { cluster } = options;
-  const client = await clientOf(io, options);
+  const client = await accountClient(io, options);
   const answer = await client.ask({
     action: 'list',
     ...(cluster === undefined ? {} : { cluster }),
@@ -126,7 +107,7 @@ async function decide(
   id: string,
   options: Options,
 ): Promise<void> {
-  const client = await clientOf(io, options);
+  const client = await accountClient(io, options);
   const by = await client.identity();
   const outcome = outcomeSchema.parse(await client.ask({ action: 'decide', id, decision, by }));
   switch (outcome.kind) {

@@ -12,6 +12,7 @@ import { clusterPk } from './keys.ts';
 import { isIsolationTaint, readMark } from './ownership.ts';
 import type { ScopeCount } from './scope-counts.ts';
 
+const text = z.string();
 const countSchema = z.object({
   kind: z.enum(['pool', 'zone', 'cluster']),
   name: z.string(),
@@ -35,7 +36,7 @@ const overviewSchema = z.object({
   at: z.number(),
   counts: z.array(countSchema),
   isolated: z.array(isolatedSchema),
-  holds: z.array(z.object({ code: z.string(), message: z.string() })),
+  holds: z.array(z.object({ code: text, message: text })),
   /** How many of the lists above were left out, each. */
   leftOut: z.object({ counts: z.number(), isolated: z.number() }),
 });

@@ -1,25 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { answeringAccount } from './account.ts';
 import { nodegap } from './run.ts';
-
-/** An account that answers with `answer` and remembers what it was asked. */
-function account(answer: Record<string, unknown>) {
-  const asked: Record<string, unknown>[] = [];
-  const targets: unknown[] = [];
-  return {
-    asked,
-    targets,
-    approvals: async (options: unknown) => {
-      targets.push(options);
-      return {
-        identity: async () => 'arn:aws:sts::123456789012:assumed-role/ops/ann',
-        ask: async (request: Record<string, unknown>) => {
-          asked.push(request);
-          return answer;
-        },
-      };
-    },
-  };
-}
 
 const waiting = {
   id: 'q1',
@@ -32,8 +13,8 @@ const waiting = {
 
 describe('nodegap approvals', () => {
   it('lists what waits, with the facts and the deadline', async () => {
-    const { approvals, asked } = account({ kind: 'list', approvals: [waiting] });
-    const run = await nodegap(['approvals', 'list', '--cluster', 'prod'], { approvals });
+    const { account, asked } = answeringAccount({ kind: 'list', approvals: [waiting] });
+    const run = await nodegap(['approvals', 'list', '--cluster', 'prod'], { account });
     expect(run.code).toBe(0);
     expect(run.out).toContain('q1  prod/ip-10-0-1-7  replace  until 2026-11-30T00:00:00Z');
     expect(run.out).toContain('  kube-system/aws-node: not-ready');
@@ -41,23 +22,23 @@ describe('nodegap approvals', () => {
   });
 
   it('says so when nothing waits', async () => {
-    const { approvals } = account({ kind: 'list', approvals: [] });
-    expect((await nodegap(['approvals', 'list'], { approvals })).out).toBe(
+    const { account } = answeringAccount({ kind: 'list', approvals: [] });
+    expect((await nodegap(['approvals', 'list'], { account })).out).toBe(
       'Nothing waits for an answer.\n',
     );
   });
 
   it('prints JSON for scripts', async () => {
-    const { approvals } = account({ kind: 'list', approvals: [waiting] });
-    const run = await nodegap(['approvals', 'list', '-o', 'json'], { approvals });
+    const { account } = answeringAccount({ kind: 'list', approvals: [waiting] });
+    const run = await nodegap(['approvals', 'list', '-o', 'json'], { account });
     expect(JSON.parse(run.out)).toEqual([waiting]);
   });
 
   it.each(['approve', 'deny', 'retry', 'proceed', 'release'])(
     'answers %s in the name of whoever calls',
     async (decision) => {
-      const { approvals, asked } = account({ kind: 'decided' });
-      const run = await nodegap(['approvals', decision, 'q1'], { approvals });
+      const { account, asked } = answeringAccount({ kind: 'decided' });
+      const run = await nodegap(['approvals', decision, 'q1'], { account });
       expect(run.code).toBe(0);
       expect(asked).toEqual([
         {
@@ -76,16 +57,16 @@ describe('nodegap approvals', () => {
     [{ kind: 'not-found' }, 'there is no question q1'],
     [{ kind: 'too-late', message: 'the execution no longer waits' }, 'no longer waits'],
   ])('fails with one line on %o', async (answer, text) => {
-    const { approvals } = account(answer);
-    const run = await nodegap(['approvals', 'approve', 'q1'], { approvals });
+    const { account } = answeringAccount(answer);
+    const run = await nodegap(['approvals', 'approve', 'q1'], { account });
     expect(run.code).toBe(1);
     expect(run.err).toContain(text);
     expect(run.err).not.toContain('    at ');
   });
 
   it('knows two formats', async () => {
-    const { approvals } = account({ kind: 'list', approvals: [] });
-    const { code, err } = await nodegap(['approvals', 'list', '-o', 'yaml'], { approvals });
+    const { account } = answeringAccount({ kind: 'list', approvals: [] });
+    const { code, err } = await nodegap(['approvals', 'list', '-o', 'yaml'], { account });
     expect({ code, err }).toEqual({
       code: 1,
       err: 'error: -o: "yaml" is not one of text, json\n',
@@ -128,10 +109,10 @@ describe('nodegap approvals', () => {
     const failing = async () => {
       throw error;
     };
-    const approvals = async () => ({ ask: failing, identity: failing });
+    const account = async () => ({ ask: failing, identity: failing });
     const env = { AWS_REGION: 'eu-west-1' };
     for (const argv of [['list'], ['approve', 'q1']]) {
-      const run = await nodegap(['approvals', ...argv], { approvals, env });
+      const run = await nodegap(['approvals', ...argv], { account, env });
       expect(run).toEqual({ code: 1, out: '', err: `error: ${message}\nhint: ${hint}\n` });
     }
   });
@@ -140,29 +121,29 @@ describe('nodegap approvals', () => {
     const failing = async () => {
       throw named('AccessDenied', 'ann may not perform sts:AssumeRole on ops');
     };
-    const approvals = async () => ({ ask: failing, identity: failing });
-    const { err } = await nodegap(['approvals', 'list'], { approvals });
+    const account = async () => ({ ask: failing, identity: failing });
+    const { err } = await nodegap(['approvals', 'list'], { account });
     expect(err).toBe('error: AWS refuses: ann may not perform sts:AssumeRole on ops\n');
   });
 
   it('names the place that cannot be reached', async () => {
-    const approvals = async () => ({
+    const account = async () => ({
       ask: async () => {
         throw named('Error', 'getaddrinfo ENOTFOUND lambda.eu-wset-1', { code: 'ENOTFOUND' });
       },
       identity: async () => 'nobody',
     });
     const argv = ['approvals', 'list', '--region', 'eu-wset-1'];
-    const { err } = await nodegap(argv, { approvals });
+    const { err } = await nodegap(argv, { account });
     expect(err).toBe(
       'error: AWS cannot be reached in eu-wset-1: getaddrinfo ENOTFOUND lambda.eu-wset-1\n',
     );
   });
 
   it('asks the function and region that it is told', async () => {
-    const { approvals, targets } = account({ kind: 'list', approvals: [] });
+    const { account, targets } = answeringAccount({ kind: 'list', approvals: [] });
     const argv = ['approvals', 'list', '--region', 'eu-west-1', '--function', 'mine'];
-    await nodegap(argv, { approvals });
+    await nodegap(argv, { account });
     expect(targets).toEqual([{ functionName: 'mine', region: 'eu-west-1' }]);
   });
 });

@@ -22,7 +22,7 @@ export interface RunOptions {
   /** A terminal of this width. */
   columns?: number;
   connect?: Io['connect'];
-  approvals?: Io['approvals'];
+  account?: Io['account'];
   /** Gets what ends the command, as Ctrl-C does. */
   onInterrupt?: Io['onInterrupt'];
   /** The present, ISO 8601. */
@@ -54,8 +54,8 @@ export async function nodegap(argv: string[], options: RunOptions = {}): Promise
         throw new Error('this test connects to no cluster');
       }),
     onInterrupt: options.onInterrupt ?? (() => () => undefined),
-    approvals:
-      options.approvals ??
+    account:
+      options.account ??
       (() => {
         throw new Error('this test asks no AWS account');
       }),

@@ -2,19 +2,19 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { NodegapError } from '../errors.ts';
 
-export interface ApprovalClientOptions {
+export interface AccountClientOptions {
   region?: string;
   functionName: string;
 }
 
-/** Asks the account's answer function, under the caller's own IAM identity. */
-export class ApprovalClient {
+/** Asks a function of the account's stack, under the caller's own IAM identity. */
+export class AccountClient {
   readonly #lambda: LambdaClient;
   readonly #sts: STSClient;
   readonly #functionName: string;
 
   constructor(
-    options: ApprovalClientOptions,
+    options: AccountClientOptions,
     clients: { lambda?: LambdaClient; sts?: STSClient } = {},
   ) {
     const config = options.region === undefined ? {} : { region: options.region };
