@@ -4,7 +4,7 @@
  */
 import type { ClusterConfig } from '../config/model.ts';
 import { isKubernetesError, KubernetesError, messageOf, NodegapError } from '../errors.ts';
-import type { ClusterFacts, Gap, OptionalRead } from '../gap/model.ts';
+import type { ClusterFacts, Fault, OptionalRead } from '../gap/model.ts';
 import { eachOf } from '../kubernetes/each-of.ts';
 import { conditionOf, type Node } from '../kubernetes/objects.ts';
 import type {
@@ -70,7 +70,7 @@ export async function readOthers(
   read: {
     facts: ClusterFacts;
     cluster: ClusterConfig | undefined;
-    gaps: readonly Gap[];
+    gaps: readonly Fault[];
     concerns(nodeUid: string): boolean;
     now: number;
   },

@@ -89,7 +89,9 @@ function alertsOf(cluster: string, verdicts: readonly FaultVerdict[]): GapAlert[
     // What passes by itself is no news. An unclear blame may clear up, but a person can do it now.
     if (verdict.passing && !worthTelling.has(verdict.code)) continue;
     if (!gap.pastGrace || !gap.confirmed || !gap.required) continue;
-    const key = `${subjectOf(gap)}#${verdict.code}`;
+    // Of a node that is not Ready every DaemonSet tells the same.
+    const about = gap.cause === 'node-not-ready' ? gap.cause : subjectOf(gap);
+    const key = `${about}#${verdict.code}`;
     const group = groups.get(key) ?? { code: verdict.code, message: verdict.message, gaps: [] };
     group.gaps.push(gap);
     groups.set(key, group);
@@ -102,9 +104,10 @@ function alertsOf(cluster: string, verdicts: readonly FaultVerdict[]): GapAlert[
 
 function alertNotice(cluster: string, code: string, message: string, gaps: Fault[]): Notice {
   const [first] = gaps;
-  const count = gaps.length === 1 ? '1 node' : `${gaps.length} nodes`;
-  const names = gaps.slice(0, 20).map((gap) => gap.node);
-  const more = gaps.length > 20 ? ` and ${gaps.length - 20} more` : '';
+  const nodes = [...new Set(gaps.map((gap) => gap.node))];
+  const count = nodes.length === 1 ? '1 node' : `${nodes.length} nodes`;
+  const names = nodes.slice(0, 20);
+  const more = nodes.length > 20 ? ` and ${nodes.length - 20} more` : '';
   const what = wordsOf(first);
   return {
     kind: 'alert',
@@ -133,6 +136,10 @@ function wordsOf(fault: Fault | undefined): {
     return { state: text, cause: '', fault: text, argument: '' };
   }
   const { daemonSet, cause } = fault;
+  if (cause === 'node-not-ready') {
+    const state = 'the node itself is not Ready';
+    return { state, cause: '', fault: state, argument: '' };
+  }
   return {
     state: `${daemonSet} not Ready`,
     cause: `${cause}, `,

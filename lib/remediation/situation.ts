@@ -5,7 +5,7 @@
  * between states, so a redrive, a retry or an answer after hours judges on new facts.
  */
 import type { Clock } from '../clock.ts';
-import type { ClusterConfig, Config, LoadedConfig, ReplacementConfig } from '../config/model.ts';
+import type { ClusterConfig, Config, LoadedConfig } from '../config/model.ts';
 import { detectionPolicyOf } from '../config/required.ts';
 import { detect } from '../gap/detect.ts';
 import { faultCauses, faultsOf } from '../gap/fault.ts';
@@ -19,7 +19,6 @@ import type { ClusterReader, StateTable } from '../ports.ts';
 import {
   type BreakerState,
   countsFor,
-  judgeBreaker,
   loadBreakerStates,
   type ScopeCount,
 } from '../safety/breaker.ts';
@@ -29,11 +28,11 @@ import { type MarkReading, readMark } from '../safety/ownership.ts';
 import { type Refutation, Refutations } from '../safety/refuted.ts';
 import { type LastScan, ScanStore } from '../safety/scan-store.ts';
 import { type Slot, Slots } from '../safety/slots.ts';
-import { vetoOf } from '../safety/vetoes.ts';
 import { scopeCountsOf } from './actionable.ts';
 import { doubtsOf } from './doubts.ts';
 import { FaultStore, type RememberedFault } from './fault-store.ts';
 import { type Judgement, judge, type Objection } from './judge.ts';
+import { breakerOn, deferralOf, doubtIn, vetoIn } from './objections.ts';
 import { observerOf } from './observer.ts';
 import {
   doubtAboutOthers,
@@ -45,7 +44,6 @@ import {
 import { type OutsidePorts, withOutside } from './outside.ts';
 import { needsFullRead, type ReadMemory, readsInFull, refuseOlder } from './read-extent.ts';
 import { withRefutedBlame } from './refuted-blame.ts';
-import { deferral } from './replaceable.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
@@ -142,7 +140,7 @@ export async function readCluster(
   const others = await readOthers(ports, reader, {
     facts,
     cluster: configured,
-    gaps: detection.gaps,
+    gaps: faultsOf(detection),
     // Nothing is done while nodegap does not believe what it sees.
     concerns: (uid) => observer === undefined && (onlyNode === undefined || uid === onlyNode),
     now,
@@ -249,48 +247,6 @@ function placeOf(node: Node): { pool?: string; zone?: string } {
 function claimIn(facts: ClusterFacts, node: Node | undefined): ClaimMatch {
   if (node === undefined || !facts.nodeClaims.ok) return { kind: 'none' };
   return claimOf(node, facts.nodeClaims.items);
-}
-
-/** A pool label says that Karpenter owns the node, so its claim must be readable to know more. */
-function doubtIn(facts: ClusterFacts, node: Node | undefined): Objection | undefined {
-  const isKarpenters = node?.metadata.labels?.['karpenter.sh/nodepool'] !== undefined;
-  return facts.nodeClaims.ok || !isKarpenters
-    ? undefined
-    : { code: 'claims-unreadable', message: facts.nodeClaims.reason };
-}
-
-function vetoIn(
-  node: Node | undefined,
-  claim: ClaimMatch,
-  installation: string,
-  { leaving, remediation }: { leaving: string | undefined; remediation: string | undefined },
-): Objection | undefined {
-  if (node === undefined) return undefined;
-  if (claim.kind === 'inconsistent') return { code: 'claim-mismatch', message: claim.message };
-  const found = claim.kind === 'found' ? claim.claim : undefined;
-  return vetoOf(node, found, {
-    installation,
-    ...(leaving === undefined ? {} : { leaving }),
-    ...(remediation === undefined ? {} : { remediation }),
-  });
-}
-
-function deferralOf(
-  node: Node | undefined,
-  claim: ClaimMatch,
-  config: ReplacementConfig,
-): Objection | undefined {
-  return node && deferral(node, claim.kind === 'found' ? claim.claim : undefined, config);
-}
-
-function breakerOn(
-  counts: ScopeCount[],
-  states: BreakerState[],
-  now: number,
-  coolDownMs: number,
-): Objection | undefined {
-  const verdict = judgeBreaker(counts, states, now, coolDownMs);
-  return verdict.kind === 'open' ? verdict : undefined;
 }
 
 /** By this execution, or else by an earlier one that isolated the node. */

@@ -17,7 +17,6 @@ export type Standing =
 const passingCauses: readonly FaultCause[] = ['starting', 'rollout'];
 
 const nobodyAsked: NotReadyVerdicts = new Map();
-const notAsked = 'node-not-ready';
 
 /** Causes whose blame needs a witness, and that one canary node may be taken for without one. */
 const canaryCauses: readonly FaultCause[] = ['image-pull', 'crash-loop', 'not-ready', 'oom-killed'];
@@ -81,7 +80,7 @@ export function standingOf(
 /** Whether all that is missing for an action is what others say of the node. */
 export function awaitsSecondObserver(gap: Fault, allGaps: readonly Fault[]): boolean {
   const standing = standingOf(gap, allGaps);
-  return standing.kind === 'never' && standing.code === notAsked;
+  return standing.kind === 'never' && standing.code === 'node-not-ready';
 }
 
 /** A node that is not Ready is acted on only where nobody else does, and two observers agree. */
@@ -95,7 +94,7 @@ function byOthers(verdict: NotReadyVerdict | undefined): Standing {
       return notYet(verdict.code, verdict.message, true);
     case undefined:
       return never(
-        notAsked,
+        'node-not-ready',
         'a node that is not Ready is acted on only when a second observer agrees, which was not asked',
       );
   }

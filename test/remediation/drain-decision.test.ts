@@ -180,6 +180,23 @@ describe('decideDrain', () => {
     });
   });
 
+  it('goes on at once when two observers agree that the node is dead, and only its end helps', () => {
+    const silent: DrainBlocker = { ...blocker, kind: 'kubelet-silent' };
+    const decided = (progress: DrainProgress, policy = config) =>
+      decideDrain(progress, begun(3), policy, now, true);
+    expect(decided(draining({ blockers: [silent] }))).toMatchObject({
+      next: 'drained',
+      code: 'drain-incomplete',
+    });
+    const held = draining({ remaining: 2, blockers: [silent], heldBack: 1 });
+    expect(decided(held).next).toBe('drained');
+    // Anything else that is left is asked about, or waited for, as ever.
+    expect(decided(draining({ remaining: 2, blockers: [silent, bare] })).next).toBe('blocked');
+    expect(decided(draining({ remaining: 2, blockers: [silent] })).next).toBe('draining');
+    expect(decided(draining({ blockers: [bare] })).next).toBe('blocked');
+    expect(decided(draining({ blockers: [] })).next).toBe('draining');
+  });
+
   it('C84: names the pods within their grace, and waits for them at most 12 hours', () => {
     const leaving = leavingFor(24 * 60);
     const decided = (hours: number) =>

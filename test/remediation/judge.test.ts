@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../lib/remediation/judge.ts';
+import type { NotReadyVerdict } from '../../lib/remediation/others.ts';
 import { gapOf, judgeFactsOf, nodeOf } from './samples.ts';
 
 // As the breaker gives it: with a kind of its own.
@@ -191,6 +192,38 @@ describe('judge', () => {
 
     it('still heeds a veto', () => {
       expect(judge(judgeFactsOf({ doubt, veto: objection }))).toMatchObject({ kind: 'refuse' });
+    });
+  });
+
+  describe('of a node that is not Ready', () => {
+    const gaps = [gapOf({ cause: 'node-not-ready' })];
+    const said = (verdict: NotReadyVerdict) =>
+      judge(judgeFactsOf({ gaps, notReady: new Map([['uid-n1', verdict]]) }));
+
+    it('acts when the second observer agrees', () => {
+      expect(said({ kind: 'agreed', message: '' })).toMatchObject({
+        kind: 'act',
+        reach: 'replace',
+        ladder: { secondObserver: true, restartFirst: false },
+      });
+    });
+
+    it('refuses when it is left to others, or nobody was asked', () => {
+      const code = 'left-to-eks';
+      expect(said({ kind: 'left', code, message: '' })).toMatchObject({ kind: 'refuse', code });
+      expect(judge(judgeFactsOf({ gaps }))).toMatchObject({
+        kind: 'refuse',
+        code: 'node-not-ready',
+      });
+    });
+
+    it('neither acts nor undoes when it cannot be told', () => {
+      const code = 'observer-unknown';
+      expect(said({ kind: 'unknown', code, message: '' })).toMatchObject({
+        kind: 'wait',
+        code,
+        doubt: true,
+      });
     });
   });
 

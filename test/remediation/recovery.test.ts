@@ -41,6 +41,7 @@ const drained = {
 
 describe('decideRecovery', () => {
   const sandbox = actOn(gapOf({ cause: 'sandbox' }));
+  const notReady = actOn(gapOf({ cause: 'node-not-ready' }));
   const crash = actOn(gapOf({ cause: 'crash-loop' }));
   const noRoom = actOn(gapOf({ cause: 'unschedulable-resources' }));
   const doubtful: Judgement = { kind: 'wait', code: 'claims-unreadable', message: '', doubt: true };
@@ -51,6 +52,15 @@ describe('decideRecovery', () => {
   const table: [string, RecoveryFacts, number, string, string][] = [
     ['waits in hold-down', factsOf(sandbox), 9, 'wait', 'hold-down'],
     ['goes on when hold-down is over', factsOf(sandbox), 10, 'taint', 'hold-down-over'],
+    ['waits longer for a node that is not Ready', factsOf(notReady), 29, 'wait', 'hold-down'],
+    ['goes on after that hold-down', factsOf(notReady), 30, 'taint', 'hold-down-over'],
+    [
+      'does not restart a pod of a node that is not Ready',
+      factsOf(notReady, { restartable: true }),
+      1,
+      'wait',
+      'hold-down',
+    ],
     ['restarts a pod first, once', factsOf(crash, { restartable: true }), 1, 'restart', 'restart'],
     ['does not restart what cannot come back', factsOf(crash), 1, 'wait', 'hold-down'],
     [

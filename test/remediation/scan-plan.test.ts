@@ -114,6 +114,28 @@ describe('the alerts of a scan', () => {
     expect(keys([not('blame-unclear', { confirmed: false }, true)])).toEqual([]);
   });
 
+  it('are one for nodes that are not Ready, however many DaemonSets lack a pod there', () => {
+    const cause = 'node-not-ready';
+    const { alerts } = plan([
+      not('observer-disagrees', { cause }),
+      not('observer-disagrees', { cause, daemonSet: 'kube-system/kube-proxy' }),
+      not('observer-disagrees', { cause, node: 'n2', nodeUid: 'uid-n2' }),
+    ]);
+    expect(alerts.map(({ key }) => key)).toEqual(['node-not-ready#observer-disagrees']);
+    expect(alerts[0]?.notice.subject).toBe(
+      'nodegap: the node itself is not Ready on 2 nodes in prod: observer-disagrees',
+    );
+    expect(alerts[0]?.notice.body).toMatch(/nodegap explain n1$/);
+  });
+
+  it('tell of an observer that cannot tell, but not of what others repair', () => {
+    expect(keys([not('observer-unknown', {}, true)])).toHaveLength(1);
+    for (const code of ['left-to-karpenter', 'left-to-eks', 'left-to-auto-mode']) {
+      expect(keys([not(code)])).toEqual([]);
+    }
+    expect(keys([not('eks-repair-unreadable')])).toHaveLength(1);
+  });
+
   const silent: [string, GapVerdict][] = [
     ['what passes by itself', not('young', {}, true)],
     ['what is not required', not('not-required')],
