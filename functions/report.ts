@@ -4,6 +4,7 @@ import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { FaultStore } from '../lib/remediation/fault-store.ts';
 import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
+import { curedBy, stepsOf, stepsText } from '../lib/remediation/steps.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { faultLine } from '../lib/report/fault-line.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
@@ -30,12 +31,15 @@ export function makeHandler(ports: ReportPorts) {
     const outcome = outcomeOf(state, config, ports.clock.now());
     const { cluster, nodeUid } = state;
     const { code, message, scope } = outcome;
+    const steps = stepsOf(state);
+    const cure = curedBy(steps);
     const episodes = new Episodes(ports.table, ports.clock);
     const isRepeated = await repeatsItself(episodes, state, outcome);
     const kept = await episodes.recordOutcome(state, {
       code,
       message,
       nextAttemptAt: outcome.nextAttempt,
+      ...(steps.length === 0 ? {} : { steps: stepsText(steps) }),
       ...(scope === undefined ? {} : { scope }),
     });
     const isCurrent = kept !== 'superseded';
@@ -55,12 +59,15 @@ export function makeHandler(ports: ReportPorts) {
         await ports.notifier.notify(noticeOf(state, execution, outcome));
       }
       ports.metrics.count('Outcome', 1, { cluster, code });
+      if (cure !== undefined) ports.metrics.count('Cured', 1, { cluster, step: cure });
     });
     return {
       next: state.failure === undefined ? 'done' : 'failed',
       code,
       message,
       node: outcome.node,
+      steps: stepsText(steps),
+      curedBy: cure ?? '',
       configSha: sha256,
     };
   });
@@ -112,10 +119,16 @@ function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): No
       outcome.message,
       `The node is ${outcome.node}.`,
       ...(confirm?.daemonSets ? [faultLine(confirm)] : []),
+      ...stepsLine(state),
       next,
       `Episode ${episode}, attempt ${attempt}, execution ${execution}`,
     ].join('\n'),
   };
+}
+
+function stepsLine(state: WorkflowState): string[] {
+  const steps = stepsOf(state);
+  return steps.length === 0 ? [] : [`Steps: ${stepsText(steps)}.`];
 }
 
 export const handler = lambdaHandler(() => awsPorts({ clients, notifier }), makeHandler);

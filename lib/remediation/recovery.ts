@@ -47,11 +47,14 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
   const overdue = now >= deadlineOf(facts);
   if (judgement.kind === 'wait') {
     return polls >= maxPolls(facts)
-      ? answer(
-          judgement.doubt ? 'stay-isolated' : 'release',
-          judgement.code,
-          `gave up waiting: ${judgement.message}`,
-        )
+      ? {
+          ...answer(
+            judgement.doubt ? 'stay-isolated' : 'release',
+            judgement.code,
+            `gave up waiting: ${judgement.message}`,
+          ),
+          ...(judgement.doubt ? { doubt: true } : {}),
+        }
       : answer('wait', judgement.code, judgement.message);
   }
   const wantsRestart = judgement.ladder.restartFirst || judgement.canaryFor !== undefined;

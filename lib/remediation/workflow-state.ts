@@ -86,6 +86,8 @@ export const recoverySchema = z.object({
   /** Epoch ms since when the node has had no fault, 0 while it has one. */
   healthySince: epochMs,
   approvalSeconds: z.number(),
+  /** It stays isolated because nobody can tell how the node is. */
+  doubt: z.optional(z.boolean()),
 });
 
 export const restartSchema = z.object({ ...turn, at: epochMs });

@@ -11,6 +11,8 @@ export interface AttemptOutcome {
   code: string;
   message: string;
   nextAttemptAt: NextAttempt;
+  /** What was done to the node and whether it cured, in words. */
+  steps?: string;
   /** The scope whose breaker is waited for; without it, all of the cluster's. */
   scope?: Scope;
 }
@@ -115,16 +117,18 @@ export function attemptFrom(item: Item): AttemptRecord {
 }
 
 export function outcomeFields(outcome: AttemptOutcome): Record<string, string | number> {
-  const { code, message, nextAttemptAt, scope } = outcome;
+  const { code, message, nextAttemptAt, scope, steps } = outcome;
   return {
     code,
     message,
     nextAttemptAt,
+    ...(steps === undefined ? {} : { steps }),
     ...(scope === undefined ? {} : { scopeKind: scope.kind, scopeName: scope.name }),
   };
 }
 
 function outcomeFrom(item: Item): AttemptOutcome {
+  const steps = optionalText(item, 'steps');
   const next =
     typeof item.nextAttemptAt === 'number'
       ? item.nextAttemptAt
@@ -133,6 +137,7 @@ function outcomeFrom(item: Item): AttemptOutcome {
     code: textOf(item, 'code'),
     message: textOf(item, 'message'),
     nextAttemptAt: next,
+    ...(steps === undefined ? {} : { steps }),
     ...(item.scopeKind === undefined
       ? {}
       : {
