@@ -3,6 +3,7 @@ import {
   ExecutionAlreadyExists,
   ExecutionDoesNotExist,
   type ExecutionStatus,
+  GetExecutionHistoryCommand,
   InvalidToken,
   SendTaskSuccessCommand,
   SFNClient,
@@ -109,6 +110,33 @@ describe('status', () => {
     sfn.on(DescribeExecutionCommand).rejectsOnce(denied).resolves({ status: 'FAILED' });
     await expect(workflow.status('arn')).rejects.toBe(denied);
     await expect(workflow.status('arn')).rejects.toMatchObject({ code: 'Workflow.NoEnd' });
+  });
+});
+
+describe('stateOf', () => {
+  it('is the state that was entered last, of the newest events', async () => {
+    const entered = (name: string) => ({
+      type: 'TaskStateEntered' as const,
+      id: 1,
+      timestamp: stopDate,
+      stateEnteredEventDetails: { name },
+    });
+    const other = { type: 'TaskScheduled' as const, id: 2, timestamp: stopDate };
+    sfn
+      .on(GetExecutionHistoryCommand, { executionArn: 'arn', reverseOrder: true })
+      .resolves({ events: [other, entered('DrainNode'), entered('TaintNode')] });
+    await expect(workflow.stateOf('arn')).resolves.toBe('DrainNode');
+  });
+
+  it('is unknown without such an event, and for an execution that does not exist', async () => {
+    sfn
+      .on(GetExecutionHistoryCommand)
+      .resolvesOnce({ events: [] })
+      .rejectsOnce(new ExecutionDoesNotExist(info))
+      .rejects(denied);
+    await expect(workflow.stateOf('arn')).resolves.toBeUndefined();
+    await expect(workflow.stateOf('arn')).resolves.toBeUndefined();
+    await expect(workflow.stateOf('arn')).rejects.toBe(denied);
   });
 });
 
