@@ -114,14 +114,15 @@ describe('status', () => {
 });
 
 describe('stateOf', () => {
+  const timestamp = new Date('2026-11-30T12:00:00Z');
   it('is the state that was entered last, of the newest events', async () => {
     const entered = (name: string) => ({
       type: 'TaskStateEntered' as const,
       id: 1,
-      timestamp: stopDate,
+      timestamp,
       stateEnteredEventDetails: { name },
     });
-    const other = { type: 'TaskScheduled' as const, id: 2, timestamp: stopDate };
+    const other = { type: 'TaskScheduled' as const, id: 2, timestamp };
     sfn
       .on(GetExecutionHistoryCommand, { executionArn: 'arn', reverseOrder: true })
       .resolves({ events: [other, entered('DrainNode'), entered('TaintNode')] });
