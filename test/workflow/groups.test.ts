@@ -1,5 +1,7 @@
 /** Whole attempts on nodes of Auto Scaling groups, managed by EKS and not. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { NodegapError } from '../../lib/errors.ts';
+import { Replacements } from '../../lib/safety/replacements.ts';
 import type { GroupSettings } from '../../local/cluster/auto-scaling.ts';
 import type { PoolOptions } from '../../local/cluster/scenario.ts';
 import { World, type WorldOptions } from './world.ts';
@@ -67,8 +69,10 @@ describe('a node of a managed node group', () => {
     await world.pass(40);
     expect(codes()[0]).toBe('bad-replacement');
     expect(world.node(bad)).toBeUndefined();
-    const kept = await world.table.query('cluster#prod', '');
-    expect(kept.some(({ executions }) => executions instanceof Set)).toBe(true);
+    expect((await new Replacements(world.table).bad('prod', 'general')).size).toBe(1);
+    expect(world.outcomes[0]?.message).toMatch(
+      /shows the same fault: kube-system\/aws-node: sandbox/,
+    );
   });
 });
 
@@ -199,6 +203,49 @@ describe('the end of a machine', () => {
     expect(world.node(bad)).toBeDefined();
   });
 
+  it('is not asked for again by an execution that is restarted after all is over', async () => {
+    const bad = await begin();
+    await world.until(() => world.path.includes('ReplaceNode'));
+    const input = world.inputOf('ReplaceNode');
+    await world.pass(20);
+    expect(codes()).toEqual(['replaced']);
+    const before = world.cluster.instances().filter(({ state }) => state !== 'running');
+    await world.redrive('ReplaceNode', input);
+    await world.pass(20);
+    expect(world.cluster.instances().filter(({ state }) => state !== 'running')).toEqual(before);
+    expect(world.node(bad)).toBeUndefined();
+    expect(world.cluster.nodesOf('general')).toHaveLength(6);
+  });
+
+  it('is verified by the scans when its execution dies right after it', async () => {
+    const bad = await begin();
+    await world.until(() => world.path.includes('ReplaceNode'));
+    world.abort();
+    expect(await world.slots()).toHaveLength(1);
+    await world.pass(20);
+    expect(world.node(bad)).toBeUndefined();
+    expect(await world.slots()).toEqual([]);
+    expect(world.cluster.nodesOf('general')).toHaveLength(6);
+  });
+
+  it('that fails for good is told, and the committed node is never released', async () => {
+    const bad = await begin({
+      wrapHandler: (name, handler) => async (event) => {
+        if (name !== 'replace-node') return handler(event);
+        const terminate = vi.spyOn(scaling(), 'terminate');
+        terminate.mockRejectedValue(new NodegapError('Machines.Denied', 'no right to end it'));
+        return handler(event).finally(() => terminate.mockRestore());
+      },
+    });
+    await world.until(() => world.outcomes.length > 0);
+    expect(world.outcomes[0]).toMatchObject({
+      code: 'failed',
+      message: expect.stringMatching(/Machines.Denied/),
+    });
+    expect(world.traces(bad)).toEqual(['mark', 'cordon', 'taint']);
+    expect((await scaling().machine(idOf(bad)))?.state).toBe('running');
+  });
+
   it('that a lifecycle hook lets go in time is verified', async () => {
     const bad = await begin();
     scaling().settings('general').hookHolds = true;
@@ -223,5 +270,33 @@ describe('the end of a machine', () => {
     expect(world.node(bad)?.spec.taints?.map(({ key }) => key)).not.toContain(
       'node.kubernetes.io/out-of-service',
     );
+  });
+});
+
+describe('a node of EKS Auto Mode', () => {
+  it('is left to its own repair: nothing is written, and the reason is counted', async () => {
+    const bad = await begin({}, 'karpenter');
+    for (const { metadata } of world.cluster.nodesOf('general')) {
+      world.cluster.operations.editNode(metadata.name, (node) => {
+        node.metadata.labels = {
+          ...node.metadata.labels,
+          'eks.amazonaws.com/compute-type': 'auto',
+        };
+      });
+    }
+    await world.pass(60);
+    expect(world.writes).toEqual([]);
+    expect(world.path).toEqual([]);
+    expect(world.traces(bad)).toEqual([]);
+  });
+
+  it('is replaced like one of Karpenter where the configuration says so', async () => {
+    const bad = await begin({ yaml: 'replacement: { autoMode: delete-nodeclaim }\n' }, 'karpenter');
+    world.cluster.operations.editNode(bad, (node) => {
+      node.metadata.labels = { ...node.metadata.labels, 'eks.amazonaws.com/compute-type': 'auto' };
+    });
+    await world.pass(60);
+    expect(codes()).toEqual(['replaced']);
+    expect(world.node(bad)).toBeUndefined();
   });
 });

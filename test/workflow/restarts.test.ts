@@ -133,7 +133,7 @@ describe('a committed node', () => {
     await world.pass(15);
     expect(await committedAt()).toBeUndefined();
     const alerts = world.notices.filter(({ kind }) => kind === 'alert');
-    expect(alerts.map(({ subject }) => subject).join()).toContain('verificati');
+    expect(alerts.map(({ subject }) => subject).join()).toContain('deletion-stuck');
   });
 
   it('is verified, also when the answer to the call was lost', async () => {
