@@ -202,12 +202,6 @@ breaker:
       /action: "isolat" is not one of alert, isolate, replace; did you mean isolate\?/,
     ],
     ['a taint with an effect', `${minimal}startupTaints: ["a:NoSchedule"]`, /is not a taint key/],
-    ['a taint effect', `${minimal}taintEffect: NoExecute`, /taint effect is always NoSchedule/],
-    [
-      'a taint effect on a cluster',
-      'clusters: [{name: a, region: eu-west-1, effect: NoExecute}]',
-      /taint effect is always NoSchedule/,
-    ],
     ['a number for a duration', `${minimal}timings: {holdUp: 10}`, /holdUp: 10 is not a duration/],
     ['half a minute between scans', `${minimal}timings: {scan: 30s}`, /scan: "30s" is too short/],
     ['uneven scans', `${minimal}timings: {scan: 90s}`, /scan: "90s" is not a multiple of 1m/],
@@ -239,6 +233,15 @@ breaker:
       ]);
     },
   );
+
+  it.each([
+    `${minimal}taintEffect: NoExecute`,
+    'clusters: [{name: a, region: eu-west-1, effect: NoExecute}]',
+  ])('C52: refuses a taint effect, and says why: %s', (text) => {
+    const why =
+      /taint effect is always NoSchedule, because NoExecute deletes pods past their budgets/;
+    expect(problemsIn(text).filter((line) => why.test(line))).toHaveLength(1);
+  });
 
   it.each([0, 1, 20, 100])('takes %i as the unhealthy percentage (C116)', (value) => {
     const { config } = loadConfig(

@@ -4,7 +4,7 @@ import { World } from './world.ts';
 let world: World;
 afterEach(() => world.stop());
 
-const letters = ['a', 'b', 'c', 'd', 'e'];
+const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 /**
  * A pool of `total` nodes of which `unhealthy` have a gap, each in another DaemonSet: so that no
@@ -31,8 +31,8 @@ async function poolOf(total: number, unhealthy: number, yaml = ''): Promise<stri
 
 const touched = (nodes: string[]) => nodes.filter((node) => world.traces(node).length > 0);
 
-describe('the breaker, from the scan down', () => {
-  // Case C57: allowed if at most one node is unhealthy, or at most 20 % of them.
+describe('C57: the breaker, from the scan down', () => {
+  // Allowed if at most one node is unhealthy, or at most 20 % of them.
   const table: [total: number, unhealthy: number, allowed: boolean][] = [
     [1, 1, true],
     [2, 1, true],
@@ -55,6 +55,15 @@ describe('the breaker, from the scan down', () => {
     // One at a time in a pool, however many may be unhealthy.
     expect(touched(bad)).toHaveLength(allowed ? 1 : 0);
     if (!allowed) expect(world.writes).toEqual([]);
+  });
+
+  it('C53: cordons and taints nothing when 8 of 10 nodes get a gap in the same scan, and says so once', async () => {
+    const bad = await poolOf(10, 8);
+    await world.pass(30);
+    expect(touched(bad)).toEqual([]);
+    expect(world.writes).toEqual([]);
+    expect(await world.slots()).toEqual([]);
+    expect(world.notices.filter(({ kind }) => kind === 'breaker')).toHaveLength(1);
   });
 
   it('says once that it is open, with the numbers, and once that it has closed', async () => {

@@ -82,6 +82,40 @@ describe('tasks', () => {
     expect(new Set(evicted).size).toBe(evicted.length);
   });
 
+  it.each([
+    'confirm-gap',
+    'acquire-slot',
+    'isolate-node',
+    'taint-node',
+    'drain-node',
+    'replace-node',
+    'verify-replacement',
+    'release-slot',
+    'report',
+  ])(
+    'C69: %s that is killed after it wrote is tried again at once, and nothing is stuck',
+    async (killed) => {
+      let calls = 0;
+      const bad = await begin({
+        wrapHandler: (name, handler) => async (event) => {
+          const answer = await handler(event);
+          if (name === killed && calls++ === 0) {
+            const error = new Error('Task timed out after 60.00 seconds');
+            throw Object.assign(error, { name: 'Sandbox.Timedout' });
+          }
+          return answer;
+        },
+      });
+      world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
+      await world.pass(60);
+      expect(calls).toBeGreaterThan(1);
+      expect(world.outcomes.map(({ code }) => code)).toEqual(['replaced']);
+      expect(deletions().filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(await world.slots()).toEqual([]);
+      expect(world.path.filter((state) => state === 'ConfirmGap')).toHaveLength(1);
+    },
+  );
+
   it('are tried again when the API server is away for a while', async () => {
     const bad = await begin({ scansMayFail: true });
     let down = false;
