@@ -27,7 +27,7 @@ let built: BuildResult<{ metafile: true }>;
  * the client of Auto Scaling.
  */
 const budgetsKib: Record<string, number> = {
-  'scan-cluster': 600,
+  'scan-cluster': 660,
   'confirm-gap': 520,
   'acquire-slot': 520,
   'check-recovery': 580,
