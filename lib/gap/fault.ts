@@ -21,8 +21,15 @@ export function subjectOf(fault: Fault): string {
   return isConditionFault(fault) ? conditionSubject(fault.condition.type) : fault.daemonSet;
 }
 
+const conditionPrefix = 'condition ';
+
 export function conditionSubject(type: string): string {
-  return `condition ${type}`;
+  return `${conditionPrefix}${type}`;
+}
+
+/** The type of the condition that a subject names; undefined when it names a DaemonSet. */
+export function conditionTypeOf(subject: string): string | undefined {
+  return subject.startsWith(conditionPrefix) ? subject.slice(conditionPrefix.length) : undefined;
 }
 
 /** A fault in words: the DaemonSet, or `condition KernelDeadlock=True (DockerHung)`. */

@@ -6,7 +6,8 @@ import type { Refutation } from '../safety/refuted.ts';
 /**
  * The detection with the blame on the DaemonSet where a replacement proved that it was not the
  * node: for every gap of it that was there then, and for every later one that has no witness
- * against its node. A later gap with a witness is judged by that.
+ * against its node. A later gap with a witness is judged by that. A condition has no such witnesses: it
+ * is the cluster's until no node has it any more.
  */
 export function withRefutedBlame(
   detection: Detection,
@@ -27,7 +28,9 @@ export function withRefutedBlame(
 }
 
 function isRefuted(gap: Fault, refuted: Refutation): boolean {
-  return gap.blame === 'unclear' || (gap.blame === 'node' && gap.since <= refuted.at);
+  if (gap.blame === 'unclear') return true;
+  // That other nodes report otherwise they did then, too: no witness against the node.
+  return gap.blame === 'node' && (isConditionFault(gap) || gap.since <= refuted.at);
 }
 
 function blamed<F extends Fault>(gap: F, { node, newNode, at }: Refutation): F {

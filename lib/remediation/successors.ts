@@ -1,9 +1,9 @@
 /** What came in the place of a node that was ended. Pure. */
 import { parseTime } from '../clock.ts';
-import { faultsOf, subjectOf } from '../gap/fault.ts';
+import { conditionTypeOf, faultsOf, faultText, isConditionFault, subjectOf } from '../gap/fault.ts';
 import type { Fault } from '../gap/model.ts';
 import { poolOf } from '../gap/node-kinds.ts';
-import { keyOf, type Node, type NodeClaim, type Pod } from '../kubernetes/objects.ts';
+import { conditionOf, keyOf, type Node, type NodeClaim, type Pod } from '../kubernetes/objects.ts';
 import { instanceOf } from './replacement.ts';
 import type {
   CommittedReplacement,
@@ -60,15 +60,37 @@ export function sameGaps({ detection, before }: VerificationInput, newNodes: Nod
 }
 
 /** What a new node still lacks, in words. */
-export function unreadyOn({ detection }: VerificationInput, newNodes: Node[]): string | undefined {
+export function unreadyOn(
+  { detection, before }: VerificationInput,
+  newNodes: Node[],
+): string | undefined {
   const uids = new Set(newNodes.map((node) => node.metadata.uid));
   const nodeNames = new Set(newNodes.map((node) => node.metadata.name));
-  const gap = detection.gaps.find((found) => found.required && uids.has(found.nodeUid));
-  if (gap !== undefined) return `${gap.daemonSet} is ${gap.cause} on new node ${gap.node}`;
+  const fault = faultsOf(detection).find((found) => found.required && uids.has(found.nodeUid));
+  if (fault !== undefined) {
+    return isConditionFault(fault)
+      ? `new node ${fault.node} has ${faultText(fault)}`
+      : `${fault.daemonSet} is ${fault.cause} on new node ${fault.node}`;
+  }
+  const unreported = unreportedOn(before.daemonSets, newNodes);
+  if (unreported !== undefined) return unreported;
   const unknown = detection.unknown.find(
     ({ node, condition }) => node !== undefined && condition === undefined && nodeNames.has(node),
   );
   return unknown && `new node ${unknown.node}: ${unknown.message}`;
+}
+
+/** A condition that a new node has not spoken of yet: its detector may still find the fault there. */
+function unreportedOn(subjects: readonly string[], newNodes: Node[]): string | undefined {
+  for (const type of subjects.map(conditionTypeOf)) {
+    const silent = newNodes.find(
+      ({ status }) => type !== undefined && conditionOf(status.conditions, type) === undefined,
+    );
+    if (silent !== undefined) {
+      return `new node ${silent.metadata.name} has not reported condition ${type} yet`;
+    }
+  }
+  return undefined;
 }
 
 /** What to wait for where pods that the drain took away have no node, in words. */

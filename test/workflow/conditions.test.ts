@@ -38,6 +38,20 @@ function say(name: string, status: string, reason = 'KernelHasNoDeadlock'): void
   });
 }
 
+/** Lets time pass until an attempt has ended so; new nodes report so when they are Ready. */
+async function untilOver(code: string, status: string, reason?: string): Promise<void> {
+  const seen = new Set(names);
+  for (let passed = 0; passed < 600 && !codes().includes(code); passed++) {
+    await world.clock.run(10_000);
+    for (const { metadata, status: said } of world.cluster.nodesOf('general')) {
+      const ready = said.conditions?.find(({ type }) => type === 'Ready')?.status;
+      if (seen.has(metadata.name) || ready !== 'True') continue;
+      seen.add(metadata.name);
+      say(metadata.name, status, reason);
+    }
+  }
+}
+
 const codes = () => world.outcomes.map(({ code }) => code);
 const text = 'condition KernelDeadlock=True (DockerHung)';
 
@@ -64,7 +78,7 @@ describe('a node with a configured condition', () => {
     await begin({ yaml: yaml(', action: replace') });
     const [bad = ''] = names;
     say(bad, 'True', 'DockerHung');
-    await world.pass(90);
+    await untilOver('replaced', 'False');
     expect(codes()).toEqual(['replaced']);
     expect(world.node(bad)).toBeUndefined();
     expect(world.cluster.nodesOf('general')).toHaveLength(10);
@@ -96,7 +110,7 @@ describe('a node with a configured condition', () => {
     say(bad, 'False');
     await world.pass(1);
     say(bad, 'True', 'DockerHung');
-    await world.pass(60);
+    await untilOver('replaced', 'False');
     expect(codes()).toEqual(['replaced']);
   });
 
@@ -107,7 +121,7 @@ describe('a node with a configured condition', () => {
     world.cluster.setFault({ node: bad, daemonSet: 'kube-system/aws-node' }, { kind: 'sandbox' });
     await world.until(() => world.path.includes('WaitForRecovery'));
     say(bad, 'False');
-    await world.pass(60);
+    await untilOver('replaced', 'False');
     expect(codes()).toEqual(['replaced']);
   });
 
@@ -150,6 +164,37 @@ describe('a node with a configured condition', () => {
     await world.pass(60);
     expect(world.path).toEqual([]);
     expect(world.notices).toEqual([]);
+  });
+
+  it('leads to nothing when it came after the isolation, as through a drain', async () => {
+    await begin({ yaml: yaml(', action: replace') });
+    const [bad = ''] = names;
+    const healsAt = world.clock.now() + 12 * minute;
+    world.cluster.setFault(
+      { node: bad, daemonSet: 'kube-system/aws-node' },
+      { kind: 'sandbox', healsAt },
+    );
+    await world.until(() => world.path.includes('WaitForRecovery'));
+    say(bad, 'True', 'PodsDoNotEnd');
+    await world.until(() => codes().length > 0);
+    expect(codes()).toEqual(['recovered']);
+    expect(world.path).not.toContain('DrainNode');
+  });
+
+  it('is a bad replacement when the new node has it too, and then nobody is replaced', async () => {
+    await begin({ yaml: yaml(', action: replace') });
+    const [bad = '', other = ''] = names;
+    say(bad, 'True', 'DockerHung');
+    await untilOver('bad-replacement', 'True', 'DockerHung');
+    const bads = world.outcomes.filter(({ code }) => code === 'bad-replacement');
+    expect(bads[0]?.message).toContain(`shows the same fault: ${text}`);
+    const removals = () => world.writes.filter((write) => write.startsWith('DELETE')).length;
+    const before = removals();
+    say(other, 'True', 'DockerHung');
+    await world.pass(120);
+    expect(removals()).toBe(before);
+    expect(codes()).not.toContain('replaced');
+    expect(world.node(other)).toBeDefined();
   });
 
   it('is not touched while its detector is silent', async () => {
