@@ -47,8 +47,10 @@ async function settle(ports: Pick<Ports, 'table' | 'clock'>, state: WorkflowStat
  */
 function canaryOutcome(state: WorkflowState): CanaryOutcome | undefined {
   if (state.verification !== undefined && state.verification.next !== 'wait') {
-    const { next } = state.verification;
-    return next === 'verified' ? 'cured' : next === 'bad' ? 'same-gap' : 'unverified';
+    const { next, newNode } = state.verification;
+    if (next === 'bad') return 'same-gap';
+    // Where the other nodes had room and none came, nothing shows that it was the node.
+    return next === 'verified' && newNode !== '' ? 'cured' : 'unverified';
   }
   return state.release === undefined ? undefined : 'given-up';
 }

@@ -52,7 +52,10 @@ export async function finishCommitted(
   switch (verdict.kind) {
     case 'replaced':
     case 'not-needed':
-      await settled('cured');
+      // As in release-slot: without a new node nothing shows that it was the old one.
+      await settled(
+        verdict.kind === 'replaced' && verdict.newNode !== undefined ? 'cured' : 'unverified',
+      );
       return { kind: 'over', good: true, code: 'replaced', message: `${slot.node} was replaced` };
     case 'bad-replacement': {
       await settled('same-gap');
