@@ -83,7 +83,7 @@ export interface Act {
   confirmationMs: number;
   /** Earlier deletions by nodegap that were accepted. */
   deletions: readonly { at: number; uid: string }[];
-  /** Nodes without an illness that were taken as canaries before. */
+  /** Nodes without an illness that were taken as canaries before, and proved nothing. */
   canaries: readonly { at: number; uid: string; daemonSet: string }[];
 }
 

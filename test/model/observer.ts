@@ -180,7 +180,7 @@ export class ActWatch implements WriteWatch {
       execution: own?.execution,
       failedReads: [...(own?.failedReads ?? [])],
       node,
-      isIll: truth.isIll(uid, startedAt),
+      isIll: truth.isIll(uid, startedAt) || truth.looksIll(uid, startedAt - slackMs),
       gapSince: gaps.length === 0 ? undefined : Math.min(...gaps),
       unready: truth.unready(uid),
       before: undefined,
@@ -195,8 +195,17 @@ export class ActWatch implements WriteWatch {
       nodeGraceMs: config.config.timings.nodeGrace * 1000,
       confirmationMs: config.config.timings.confirmation * 1000,
       deletions: this.#deletions,
-      canaries: this.#canaries,
+      canaries: this.#canaries.filter((canary) => !this.#isProven(canary)),
     };
+  }
+
+  /** A node that came for a canary, or later, shows that a pod starts well on a new node. */
+  #isProven({ at, daemonSet }: { at: number; daemonSet: string }): boolean {
+    const { truth } = this.#model;
+    return truth.all.some(
+      ({ uid, createdAt }) =>
+        createdAt > at - 10 * 60_000 && truth.pair(uid, daemonSet).readyAt !== undefined,
+    );
   }
 
   #judge(act: Act): void {

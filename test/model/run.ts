@@ -38,7 +38,9 @@ class Play {
     this.#model = model;
     this.#holds = new Holds(model.table, model.clock);
     model.cluster.onChange((happening) => {
-      if (happening.kind === 'node-added') this.#spoil(happening.node);
+      // Before it starts: whatever brought the pod, it reads what has gone bad.
+      if (happening.kind !== 'pod-bound') return;
+      if (happening.daemonSet === this.#rot?.daemonSet) this.#spoil(happening.node);
     });
   }
 
@@ -138,11 +140,13 @@ class Play {
     if (left.length > 0) throw new Violation(`nothingIsLeft: ${left.join('; ')}`);
   }
 
-  /** A person takes away the pods whose budget keeps Karpenter from ending a node. */
+  /** A person takes away the pods whose budget holds up the end of a node. */
   #freeBudgets(): void {
     const { truth, cluster: simulated } = this.#model;
     for (const { name, leavingSince } of truth.present) {
-      if (leavingSince === undefined) continue;
+      const taints = simulated.get('nodes', name)?.spec.taints ?? [];
+      const isTainted = taints.some(({ key }) => key === 'nodegap.dev/daemonset-gap');
+      if (leavingSince === undefined && !isTainted) continue;
       for (const { metadata } of simulated.podsOn(name)) {
         if (!metadata.name.startsWith('db-')) continue;
         simulated.operations.deletePod(`${metadata.namespace}/${metadata.name}`);
@@ -186,7 +190,8 @@ class Play {
     const entered = model.recorded.filter((one) => one.execution === execution);
     const back = at(entered, from);
     if (back === undefined) return;
-    const state = Object.entries(stateOf).find(([, name]) => name === back.name)?.[0] ?? '';
+    const state = Object.entries(stateOf).find(([, name]) => name === back.name)?.[0];
+    if (state === undefined) return;
     model.machine.redrive(execution, { state, data: back.event.state as Record<string, unknown> });
   }
 
@@ -239,6 +244,7 @@ class Play {
       };
       const target = targets[step.scope];
       this.#wide.push({ target });
+      model.truth.widespread.add(daemonSet);
       model.cluster.setFault(target, { kind: step.kind });
       return;
     }
@@ -362,7 +368,6 @@ class Play {
         });
         return;
       case 'delete-pod': {
-        this.#spoilPod(node);
         const name = daemonSet.split('/')[1] ?? '';
         const pod = simulated.podsOn(node).find(({ metadata }) => metadata.name.startsWith(name));
         if (pod !== undefined) operations.deletePod(`kube-system/${pod.metadata.name}`);
@@ -404,6 +409,7 @@ class Play {
   #mend(): void {
     const { cluster: simulated, truth } = this.#model;
     for (const { target } of this.#wide.splice(0)) simulated.clearFault(target);
+    truth.widespread.clear();
     for (const { node, daemonSet } of this.#spoilt.splice(0)) {
       if (!truth.hasFault(node, daemonSet)) simulated.clearFault({ node, daemonSet });
     }
@@ -418,10 +424,6 @@ class Play {
     if (truth.hasFault(node, daemonSet)) return;
     this.#spoilt.push({ node, daemonSet });
     simulated.setFault({ node, daemonSet }, { kind });
-  }
-
-  #spoilPod(node: string): void {
-    this.#spoil(node);
   }
 }
 

@@ -29,7 +29,7 @@ export function configOf(setup: Setup, mode: 'observe' | 'act'): LoadedConfig {
     `clusters: [{ name: ${cluster}, region: eu-west-1, mode: ${mode} }]
 requiredDaemonSets: [{ priorityClass: system-node-critical, action: ${setup.ceiling} }]
 timings:
-  { nodeGrace: 4m, podGrace: 2m, holdDown: 3m, drain: 4m, approval: 15m, verification: 8m }
+  { nodeGrace: 4m, podGrace: 2m, holdDown: 3m, drain: 4m, approval: 15m, verification: 8m, volumes: 1m }
 breaker:
   maxUnhealthyPercent: ${setup.maxUnhealthyPercent}
   coolDown: 4m

@@ -84,6 +84,8 @@ export class Truth {
   /** Ready pods of the DaemonSets, by namespace and name. */
   readonly #ready = new Map<string, { node: string; daemonSet: string }>();
   #faults: LocalFault[] = [];
+  /** DaemonSets with a fault of all their pods, or of those in a zone or pool. */
+  readonly widespread = new Set<string>();
 
   /** Begins to watch; `daemonSets` are the required ones. */
   constructor(cluster: SimulatedCluster, daemonSets: readonly string[]) {
@@ -158,6 +160,21 @@ export class Truth {
     return this.pairsOf(uid).some(
       ({ illSince, curedAt }) =>
         illSince !== undefined || (curedAt !== undefined && curedAt >= since),
+    );
+  }
+
+  /**
+   * Whether a fault of many strikes this node alone, as when it is the only one of its zone: from
+   * outside that is a fault of the node. `before`: later ones may not have been seen.
+   */
+  looksIll(uid: string, before: number): boolean {
+    return [...this.widespread].some(
+      (daemonSet) =>
+        this.pair(uid, daemonSet).unreadySince !== undefined &&
+        this.present.every(
+          (other) =>
+            other.uid === uid || (this.pair(other.uid, daemonSet).unreadySince ?? before) >= before,
+        ),
     );
   }
 
