@@ -47,7 +47,7 @@ export type ReleaseOutcome =
   | Absent;
 
 /** How often a patch is planned anew after a conflict, before the caller is told. */
-const attempts = 8;
+const attempts = 20;
 
 /**
  * Cordons the node, with `taint` also taints it, and marks it. Twice is the same as once. Throws

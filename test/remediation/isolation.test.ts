@@ -80,10 +80,10 @@ describe.each([
     cluster.beforePatch = () => cluster.touch('n1', () => {});
     await expect(run[task](cluster)).rejects.toMatchObject({
       code: 'NodeConflict',
-      message: expect.stringContaining('8 times'),
+      message: expect.stringContaining('20 times'),
       cause: { code: 'Kubernetes.conflict' },
     });
-    expect(cluster.patches).toHaveLength(8);
+    expect(cluster.patches).toHaveLength(20);
     expect(cluster.node('n1').spec.taints).toEqual(before.taints);
   });
 
