@@ -69,7 +69,17 @@ const templates: Record<string, string[]> = {
 
 /** Helpers that take a code, with its place among the arguments. */
 const helpers = new Map(
-  Object.entries({ answer: 1, result: 1, notYet: 0, never: 0, refused: 0, no: 0, stay: 0, hold: 0, none: 0 }),
+  Object.entries({
+    answer: 1,
+    result: 1,
+    notYet: 0,
+    never: 0,
+    refused: 0,
+    no: 0,
+    stay: 0,
+    hold: 0,
+    none: 0,
+  }),
 );
 
 /** The expression that begins at `start`, up to a comma or a bracket that closes around it. */
@@ -149,7 +159,7 @@ const reasons = sources.flatMap(({ file, text }) =>
     : [],
 );
 const errors = sources.flatMap(({ text }) =>
-  [...text.matchAll(/new NodegapError\(\s*'([A-Za-z.-]+)'/g)].map((match) => match[1] ?? ''),
+  [...text.matchAll(/new NodegapError\(\s*'([A-Za-z0-9.-]+)'/g)].map((match) => match[1] ?? ''),
 );
 
 const made = new Set([
@@ -164,7 +174,9 @@ const made = new Set([
 made.delete('custom');
 
 const documented = [
-  ...readFileSync(join(root, 'docs/reason-codes.md'), 'utf8').matchAll(/^\| `([A-Za-z0-9.-]+)` \|/gm),
+  ...readFileSync(join(root, 'docs/reason-codes.md'), 'utf8').matchAll(
+    /^\| `([A-Za-z0-9.-]+)` \|/gm,
+  ),
 ].map((match) => match[1] ?? '');
 
 describe('docs/reason-codes.md', () => {
