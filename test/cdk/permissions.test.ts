@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { setFunctions } from '../../cdk/functions.ts';
+import { evaluate, type PolicyStatement } from '../permissions/policy.ts';
 import {
   fleet,
   functionsOf,
@@ -245,6 +246,23 @@ describe('the right to end a machine', () => {
         StringEquals: { [`aws:ResourceTag/kubernetes.io/cluster/${name}`]: ['owned', 'shared'] },
       })),
     );
+  });
+
+  it('reaches no group of another cluster, and none without a tag', () => {
+    const may = (context: Record<string, string>) =>
+      evaluate(
+        statementsFor(template, 'nodegap-public-replace-node') as unknown as PolicyStatement[],
+        {
+          action,
+          resource:
+            'arn:aws:autoscaling:eu-west-1:111111111111:autoScalingGroup:0a1b:autoScalingGroupName/eks-x',
+          context,
+        },
+      ).kind;
+    expect(may({ 'aws:ResourceTag/eks:cluster-name': 'blue' })).toBe('allowed');
+    expect(may({ 'aws:ResourceTag/eks:cluster-name': 'green' })).toBe('not-granted');
+    expect(may({ 'aws:ResourceTag/kubernetes.io/cluster/blue': 'owned' })).toBe('not-granted');
+    expect(may({})).toBe('not-granted');
   });
 
   it('is nobody’s where the configuration leaves machines to people', () => {
