@@ -5,7 +5,9 @@ export default defineConfig({
   test: {
     include: ['test/aws/**/*.aws.test.ts'],
     fileParallelism: false,
-    testTimeout: 2 * 60_000,
+    // Tests that run at the same time mostly wait, but each sets up an installation at first.
+    maxConcurrency: 8,
+    testTimeout: 8 * 60_000,
     hookTimeout: 10 * 60_000,
   },
 });

@@ -9,11 +9,28 @@ import type { WorkflowFunctionName } from './workflow/remediate-node.ts';
 export const rbacGroups = { reader: 'nodegap:reader', actuator: 'nodegap:actuator' } as const;
 export type ClusterRole = keyof typeof rbacGroups;
 
+/**
+ * Actions of DynamoDB, without their prefix. TransactWriteItems has none of its own: each of its
+ * writes is authorised as itself.
+ */
+export type TableAction =
+  | 'GetItem'
+  | 'Query'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+  | 'ConditionCheckItem';
+
+const read = ['GetItem', 'Query'] as const;
+
 export interface FunctionAccess {
   /** Who it is in the clusters of its set; absent when it calls none. */
   cluster?: ClusterRole;
-  /** `write` includes `read`. The configuration can only be read, whatever is said here. */
-  table: 'read' | 'write';
+  /**
+   * What it does to the state table; the configuration can only be read, whatever is said here.
+   * Each of these is seen to be used by `npm run test:aws`.
+   */
+  table: readonly TableAction[];
   /** Publishes notices to people. */
   notifies?: true;
   /** Puts events on the nodegap bus. */
@@ -47,7 +64,7 @@ export type SetFunctionName = WorkflowFunctionName | 'scan-cluster';
 export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
   'scan-cluster': {
     cluster: 'reader',
-    table: 'write',
+    table: [...read, 'PutItem', 'UpdateItem', 'DeleteItem', 'ConditionCheckItem'],
     notifies: true,
     emits: true,
     readsExecutions: true,
@@ -55,31 +72,50 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     asksEc2: true,
     closesQuestions: true,
   },
-  'confirm-gap': { cluster: 'reader', table: 'write', readsAwsWork: true, asksEc2: true },
-  'acquire-slot': { cluster: 'reader', table: 'write', readsAwsWork: true, asksEc2: true },
+  'confirm-gap': {
+    cluster: 'reader',
+    table: [...read, 'PutItem'],
+    readsAwsWork: true,
+    asksEc2: true,
+  },
+  'acquire-slot': {
+    cluster: 'reader',
+    table: [...read, 'PutItem', 'UpdateItem', 'ConditionCheckItem'],
+    readsAwsWork: true,
+    asksEc2: true,
+  },
   'check-recovery': {
     cluster: 'reader',
-    table: 'read',
+    table: read,
     readsAwsWork: true,
     asksEc2: true,
     machines: 'way',
   },
-  'isolate-node': { cluster: 'actuator', table: 'read', readsAwsWork: true, asksEc2: true },
-  'restart-daemon-pod': { cluster: 'actuator', table: 'read', readsAwsWork: true, asksEc2: true },
-  'taint-node': { cluster: 'actuator', table: 'read', readsAwsWork: true, asksEc2: true },
-  'drain-node': { cluster: 'actuator', table: 'write', readsAwsWork: true, asksEc2: true },
+  'isolate-node': { cluster: 'actuator', table: read, readsAwsWork: true, asksEc2: true },
+  'restart-daemon-pod': { cluster: 'actuator', table: read, readsAwsWork: true, asksEc2: true },
+  'taint-node': { cluster: 'actuator', table: read, readsAwsWork: true, asksEc2: true },
+  'drain-node': {
+    cluster: 'actuator',
+    table: [...read, 'UpdateItem'],
+    readsAwsWork: true,
+    asksEc2: true,
+  },
   'replace-node': {
     cluster: 'actuator',
-    table: 'write',
+    table: [...read, 'PutItem', 'UpdateItem', 'ConditionCheckItem'],
     readsAwsWork: true,
     asksEc2: true,
     machines: 'end',
   },
-  'verify-replacement': { cluster: 'reader', table: 'write', machines: 'fate' },
-  'release-node': { cluster: 'actuator', table: 'read' },
-  report: { cluster: 'actuator', table: 'write', notifies: true },
-  'release-slot': { table: 'write' },
-  'request-approval': { table: 'write', notifies: true },
+  'verify-replacement': {
+    cluster: 'reader',
+    table: [...read, 'PutItem', 'UpdateItem', 'DeleteItem'],
+    machines: 'fate',
+  },
+  'release-node': { cluster: 'actuator', table: ['GetItem'] },
+  report: { cluster: 'actuator', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },
+  'release-slot': { table: ['GetItem', 'UpdateItem', 'DeleteItem'] },
+  'request-approval': { table: ['GetItem', 'PutItem', 'UpdateItem'], notifies: true },
 };
 
 /**

@@ -23,7 +23,7 @@ export class Approvals extends Construct {
       timeoutSeconds: 30,
       memoryMb: 256,
     });
-    shared.table.grantWrite(answer.role);
+    shared.table.grant(answer.role, ['GetItem', 'Query', 'UpdateItem']);
     answer.role.addToPolicy(
       new PolicyStatement({
         actions: ['states:SendTaskSuccess'],

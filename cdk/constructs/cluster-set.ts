@@ -75,8 +75,7 @@ export class ClusterSet extends Construct {
       ...sizeOf(name, access),
       placement,
     });
-    if (access.table === 'write') shared.table.grantWrite(made.role);
-    else shared.table.grantRead(made.role);
+    shared.table.grant(made.role, access.table);
     if (access.notifies) shared.notices.grantPublish(made.role);
     if (access.emits) events.grantPut(made.role);
     if (access.readsExecutions) this.#letReadExecutions(made.role, shared.prefix);

@@ -46,7 +46,7 @@ export class Janitor extends Construct {
       timeoutSeconds: functionTimeout.toSeconds(),
       memoryMb: 256,
     });
-    shared.table.grantWrite(role);
+    shared.table.grant(role, ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem']);
     fn.addEventSource(
       new SqsEventSource(this.queue.queue, { batchSize: 10, reportBatchItemFailures: true }),
     );

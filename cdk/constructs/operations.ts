@@ -24,7 +24,7 @@ export class Operations extends Construct {
       timeoutSeconds: 30,
       memoryMb: 512,
     });
-    shared.table.grantRead(status.role);
+    shared.table.grant(status.role, ['GetItem', 'Query']);
     const executions = sets.map((set) =>
       executionArns(this, stateMachineName(shared.prefix, set.network.name)),
     );
@@ -44,7 +44,7 @@ export class Operations extends Construct {
       timeoutSeconds: 30,
       memoryMb: 256,
     });
-    shared.table.grantWrite(holds.role);
+    shared.table.grant(holds.role, ['GetItem', 'PutItem', 'DeleteItem']);
     new CfnOutput(this, 'StatusFunction', {
       description: 'A person needs lambda:InvokeFunction on it for nodegap status',
       value: status.function.functionArn,

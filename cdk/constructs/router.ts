@@ -40,7 +40,7 @@ export class Router extends Construct {
         SCAN_FUNCTIONS: JSON.stringify(scans),
       },
     });
-    shared.table.grantWrite(role);
+    shared.table.grant(role, ['GetItem', 'PutItem']);
     role.addToPolicy(
       new PolicyStatement({
         actions: ['states:StartExecution'],

@@ -3,15 +3,7 @@ import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/
 import { Effect, PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { configPartition } from '../../lib/config/store.ts';
-
-const readActions = ['dynamodb:GetItem', 'dynamodb:Query'];
-/** TransactWriteItems has no action of its own: each of its writes is authorised as itself. */
-const writeActions = [
-  'dynamodb:ConditionCheckItem',
-  'dynamodb:DeleteItem',
-  'dynamodb:PutItem',
-  'dynamodb:UpdateItem',
-];
+import type { TableAction } from '../functions.ts';
 
 /**
  * The durable state: gap records, slots, breakers, attempts, approvals, and the configuration. It
@@ -37,26 +29,24 @@ export class StateTable extends Construct {
     return this.table.tableName;
   }
 
-  grantRead(role: Role): void {
-    role.addToPolicy(this.#allow(readActions));
-  }
-
-  /** Reads everything and writes everything but the configuration. */
-  grantWrite(role: Role): void {
-    role.addToPolicy(this.#allow([...readActions, ...writeActions]));
+  /** Those actions on everything, but no write of the configuration. */
+  grant(role: Role, actions: readonly TableAction[]): void {
+    role.addToPolicy(this.#allow(actions));
+    const writes = actions.filter((action) => !readActions.has(action));
+    if (writes.length === 0) return;
     role.addToPolicy(
       new PolicyStatement({
         effect: Effect.DENY,
-        actions: writeActions,
+        actions: writes.map(qualified),
         resources: [this.table.tableArn],
         conditions: { 'ForAnyValue:StringEquals': { 'dynamodb:LeadingKeys': [configPartition] } },
       }),
     );
   }
 
-  /** Reads and writes the configuration, and nothing else. */
+  /** Writes the configuration, and nothing else. */
   grantConfigWrite(role: Role): void {
-    const statement = this.#allow([...readActions, ...writeActions]);
+    const statement = this.#allow(['PutItem']);
     // Null: without it a call that has no leading key would pass ForAllValues.
     statement.addConditions({
       'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [configPartition] },
@@ -65,7 +55,16 @@ export class StateTable extends Construct {
     role.addToPolicy(statement);
   }
 
-  #allow(actions: string[]): PolicyStatement {
-    return new PolicyStatement({ actions, resources: [this.table.tableArn] });
+  #allow(actions: readonly TableAction[]): PolicyStatement {
+    return new PolicyStatement({
+      actions: actions.map(qualified),
+      resources: [this.table.tableArn],
+    });
   }
+}
+
+const readActions: ReadonlySet<TableAction> = new Set(['GetItem', 'Query']);
+
+function qualified(action: TableAction): string {
+  return `dynamodb:${action}`;
 }

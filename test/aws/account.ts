@@ -15,8 +15,10 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { vi } from 'vitest';
+import { keepOutput } from './function-output.ts';
 import { type LambdaProxy, startLambdaProxy } from './lambda-proxy.ts';
 import { type Moto, startMoto } from './moto.ts';
+import type { Answers } from './simulated-services.ts';
 
 /** The account that moto gives everybody. */
 export const account = '123456789012';
@@ -36,7 +38,7 @@ export class Account {
   readonly sqs = new SQSClient({ useQueueUrlAsEndpoint: false });
   readonly #moto: Moto;
   readonly #proxy: LambdaProxy;
-  readonly #clusters = new Map<string, unknown>();
+  readonly #stopKeeping = keepOutput();
 
   /** From `openAccount`: the clients read the environment that it sets. */
   constructor(moto: Moto, proxy: LambdaProxy) {
@@ -54,13 +56,9 @@ export class Account {
     return this.#proxy.recorder;
   }
 
-  /** What EKS says of the cluster to the functions whose name begins with `prefix`. */
-  describeCluster(prefix: string, description: unknown): void {
-    this.#clusters.set(prefix, description);
-    this.#proxy.answers.set('eks:DescribeCluster', ({ caller }) => {
-      const owner = [...this.#clusters.keys()].find((each) => caller.startsWith(`${each}-`));
-      return this.#clusters.get(owner ?? '');
-    });
+  /** Lets functions whose name begins with `prefix` hear that instead of what moto says. */
+  answer(prefix: string, answers: Answers): void {
+    this.#proxy.answers.set(prefix, answers);
   }
 
   async close(): Promise<void> {
@@ -69,6 +67,7 @@ export class Account {
     }
     await this.#proxy.close();
     await this.#moto.stop();
+    this.#stopKeeping();
     vi.unstubAllEnvs();
   }
 

@@ -24,6 +24,11 @@ export function callingAs<T>(functionName: string, run: () => T): T {
   return callers.run(functionName, run);
 }
 
+/** Name of the function whose code runs right now. */
+export function callerNow(): string | undefined {
+  return callers.getStore();
+}
+
 export class CallRecorder {
   readonly calls: RecordedCall[] = [];
   readonly #machines = new Map<string, string>();

@@ -6,6 +6,7 @@
  * What of AWS is not there: the event source mappings (`deliverEvents` does their work) and the
  * scheduler (a test scans when it wants to).
  */
+import { PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import {
   DescribeExecutionCommand,
   GetExecutionHistoryCommand,
@@ -20,10 +21,12 @@ import type { Ports } from '../../functions/shared/ports.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { isolationAnnotation, isolationTaint } from '../../lib/safety/ownership.ts';
 import { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
+import { operationOf } from '../permissions/aws-calls.ts';
 import { type Account, account, type Queue, region } from './account.ts';
 import { type DeployedFunctions, deployFunctions, type WrapHandler } from './deployed-functions.ts';
 import { eksEndpoint } from './eks-endpoint.ts';
 import { busInto, createMachine, topicInto } from './resources.ts';
+import { simulatedServices } from './simulated-services.ts';
 
 export const cluster = 'prod';
 
@@ -51,6 +54,8 @@ interface Output {
 type TestPorts = Pick<Ports, 'clock' | 'table' | 'workflow' | 'publisher'>;
 
 export class Installation {
+  /** First part of every name. */
+  readonly prefix: string;
   readonly ports: TestPorts;
   readonly cluster: SimulatedCluster;
   readonly #resources: Resources;
@@ -64,6 +69,7 @@ export class Installation {
     resources: Resources,
     close: () => Promise<void>,
   ) {
+    this.prefix = resources.prefix;
     this.ports = ports;
     this.cluster = simulated;
     this.#resources = resources;
@@ -76,16 +82,21 @@ export class Installation {
 
   /** Every line that was logged, as text. */
   get logs(): readonly string[] {
-    return this.#resources.functions.logs;
+    return this.#resources.functions.output.logs();
   }
 
   get metrics(): readonly string[] {
-    return this.#resources.functions.metrics;
+    return this.#resources.functions.output.metrics();
   }
 
   /** Name of the function with that file in functions/. */
   functionName(file: string): string {
     return this.#resources.functions.nameOf(file);
+  }
+
+  /** Calls a function directly, as its trigger does. */
+  async call<R>(file: string, event: unknown): Promise<R> {
+    return this.#resources.functions.call<R>(file, event);
   }
 
   /** One scan, as the scheduler starts it, and the routing of what it found. */
@@ -99,6 +110,24 @@ export class Installation {
   async deliverEvents(): Promise<number> {
     const { account: aws, events, functions } = this.#resources;
     return aws.deliver(events, (batch) => functions.call('route-event', batch));
+  }
+
+  /** Puts an event on the bus of nodegap, as something outside does. */
+  async put(event: PutEventsRequestEntry): Promise<void> {
+    const Entries = [{ ...event, EventBusName: this.prefix }];
+    await this.#resources.account.events.send(new PutEventsCommand({ Entries }));
+  }
+
+  /** The AWS operations that a function has called so far. */
+  calledBy(file: string): string[] {
+    const name = this.functionName(file);
+    const { calls } = this.#resources.account.recorder;
+    return calls.filter(({ caller }) => caller === name).map(operationOf);
+  }
+
+  /** The events of the bus go nowhere. */
+  async dropEvents(): Promise<void> {
+    await this.#resources.account.take(this.#resources.events);
   }
 
   /** The janitor with a batch of its queue. */
@@ -168,6 +197,7 @@ export class Installation {
 }
 
 interface Resources {
+  prefix: string;
   account: Account;
   functions: DeployedFunctions;
   machine: string;
@@ -211,9 +241,9 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
   simulated.settle();
   const served = await simulated.serve();
   const eks = await eksEndpoint(cluster, served.url);
-  aws.describeCluster(prefix, eks.description);
+  aws.answer(prefix, simulatedServices(simulated, eks.description));
 
-  const functions = deployFunctions(aws, {
+  const functions = await deployFunctions(aws, {
     prefix,
     environment,
     ...(wrapHandler === undefined ? {} : { wrapHandler }),
@@ -223,7 +253,7 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
     ResourceProperties: { document: options.yaml, fileName: 'nodegap.yaml' },
   });
   const ports = awsPorts({ workflow, publisher, startScan }, environment);
-  const resources = { account: aws, functions, machine, events, notices: topic.queue };
+  const resources = { prefix, account: aws, functions, machine, events, notices: topic.queue };
   return new Installation(ports, simulated, resources, async () => {
     await eks.close();
     await served.close();
@@ -245,4 +275,5 @@ export const swiftDelays = {
   evictionRetry: 500,
   instanceShutdown: 200,
   podGarbage: 1_000,
+  nodeMonitorGrace: 2_000,
 };

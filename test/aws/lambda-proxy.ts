@@ -18,6 +18,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { operationOf } from '../permissions/aws-calls.ts';
 import { CallRecorder, callingAs, type RecordedCall } from './call-recorder.ts';
+import type { Answers, Reply } from './simulated-services.ts';
 
 export type LambdaHandler = (event: unknown) => Promise<unknown>;
 
@@ -29,10 +30,10 @@ export interface LambdaProxy {
   /** What the functions have called so far. */
   recorder: CallRecorder;
   /**
-   * Answers an operation instead of moto, for example `eks:DescribeCluster`, when a function calls
-   * it: for what moto has not, or has no say in.
+   * Answers operations instead of moto when a function calls them, for what moto has not: by the
+   * first part of the function's name.
    */
-  answers: Map<string, (call: RecordedCall) => unknown>;
+  answers: Map<string, Answers>;
   forwardTo(port: number): void;
   close(): Promise<void>;
 }
@@ -54,13 +55,22 @@ export async function startLambdaProxy(): Promise<LambdaProxy> {
     });
   });
 
+  function answerTo(call: RecordedCall): Promise<Reply> | undefined {
+    const owner = [...answers.keys()].find((prefix) => call.caller.startsWith(`${prefix}-`));
+    return answers.get(owner ?? '')?.[operationOf(call)]?.(call);
+  }
+
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await bodyOf(incoming);
     const call = recorder.record(incoming, body);
-    const instead = call === undefined ? undefined : answers.get(operationOf(call));
-    if (call !== undefined && instead !== undefined) {
-      outgoing.writeHead(200, { 'content-type': 'application/json' });
-      outgoing.end(JSON.stringify(instead(call)));
+    const instead = call === undefined ? undefined : answerTo(call);
+    if (instead !== undefined) {
+      const reply = await instead;
+      const isXml = 'xml' in reply;
+      outgoing.writeHead('status' in reply ? reply.status : 200, {
+        'content-type': isXml ? 'text/xml' : 'application/json',
+      });
+      outgoing.end(isXml ? reply.xml : JSON.stringify(reply.json));
       return;
     }
     const name = invocation.exec(incoming.url ?? '')?.[1];

@@ -20,13 +20,16 @@ export async function topicInto(
   return { arn: TopicArn, queue };
 }
 
-/** The bus with one rule for what nodegap itself says; routing.aws.test.ts has those of the stack. */
+/** The bus with one rule for what nodegap itself and its forwarders say; routing.aws.test.ts has those of the stack. */
 export async function busInto(aws: Account, prefix: string): Promise<Queue> {
   const queue = await aws.createQueue(`${prefix}-events`);
   await aws.events.send(new CreateEventBusCommand({ Name: prefix }));
   const rule = { Name: `${prefix}-own`, EventBusName: prefix };
   await aws.events.send(
-    new PutRuleCommand({ ...rule, EventPattern: JSON.stringify({ source: ['nodegap'] }) }),
+    new PutRuleCommand({
+      ...rule,
+      EventPattern: JSON.stringify({ source: [{ prefix: 'nodegap' }] }),
+    }),
   );
   await aws.events.send(
     new PutTargetsCommand({

@@ -24,23 +24,21 @@ export interface AwsCall {
 export function operationOf({ service, method, path, target, body }: AwsCall): string {
   if (target !== undefined) return `${service}:${target.split('.').at(-1)}`;
   const route = restRoutes.find(
-    (each) => each.service === service && each.method === method && each.path.test(path),
+    ([of, by, pattern]) => of === service && by === method && pattern.test(path),
   );
-  if (route !== undefined) return `${service}:${route.operation}`;
+  if (route !== undefined) return `${service}:${route[3]}`;
   const action = new URLSearchParams(body).get('Action');
   if (action !== null) return `${service}:${action}`;
   throw new Error(`no operation is known for ${service} ${method} ${path}: add it to restRoutes`);
 }
 
 /** The services whose operation is in method and path. */
-const restRoutes: { service: string; method: string; path: RegExp; operation: string }[] = [
-  {
-    service: 'lambda',
-    method: 'POST',
-    path: /^\/2015-03-31\/functions\/[^/]+\/invocations$/,
-    operation: 'Invoke',
-  },
-  { service: 'eks', method: 'GET', path: /^\/clusters\/[^/]+$/, operation: 'DescribeCluster' },
+const restRoutes: [service: string, method: string, path: RegExp, operation: string][] = [
+  ['lambda', 'POST', /^\/2015-03-31\/functions\/[^/]+\/invocations$/, 'Invoke'],
+  ['eks', 'GET', /^\/clusters\/[^/]+$/, 'DescribeCluster'],
+  ['eks', 'GET', /^\/clusters\/[^/]+\/node-groups\/[^/]+$/, 'DescribeNodegroup'],
+  ['arc-zonal-shift', 'GET', /^\/zonalshifts$/, 'ListZonalShifts'],
+  ['arc-zonal-shift', 'GET', /^\/autoshifts$/, 'ListAutoshifts'],
 ];
 
 /** Where the calls went. */
@@ -48,6 +46,8 @@ export interface CalledAccount {
   id: string;
   /** ARN of the state machine that gave out a task token; IAM checks SendTask… against it. */
   machineOf(taskToken: string): string;
+  /** The Auto Scaling group of an instance: its tags decide who may end one of its instances. */
+  groupOf(instanceId: string): { name: string; tags: Record<string, string> };
 }
 
 /** Every access that IAM checks for a call. */
@@ -112,6 +112,13 @@ const rules: Record<string, Rule> = {
   'states:DescribeExecution': ({ body }) => [
     { action: 'states:DescribeExecution', resource: JSON.parse(body).executionArn, context: {} },
   ],
+  'states:GetExecutionHistory': ({ body }) => [
+    {
+      action: 'states:GetExecutionHistory',
+      resource: JSON.parse(body).executionArn,
+      context: {},
+    },
+  ],
   'states:SendTaskSuccess': ({ body, account }) => [
     {
       action: 'states:SendTaskSuccess',
@@ -136,6 +143,40 @@ const rules: Record<string, Rule> = {
       context: {},
     },
   ],
+  'eks:DescribeNodegroup': ({ path, arn }) => {
+    const [, , cluster, , group] = path.split('/');
+    const anyId = '00000000-0000-0000-0000-000000000000';
+    return [
+      {
+        action: 'eks:DescribeNodegroup',
+        resource: arn('eks', `nodegroup/${cluster}/${group}/${anyId}`),
+        context: {},
+      },
+    ];
+  },
+  ...Object.fromEntries(
+    [
+      'arc-zonal-shift:ListZonalShifts',
+      'arc-zonal-shift:ListAutoshifts',
+      'autoscaling:DescribeAutoScalingGroups',
+      'autoscaling:DescribeAutoScalingInstances',
+      'autoscaling:DescribeInstanceRefreshes',
+      'ec2:DescribeInstanceStatus',
+      'ec2:DescribeInstances',
+    ].map((action) => [action, () => [{ action, resource: '*', context: {} }]]),
+  ),
+  'autoscaling:TerminateInstanceInAutoScalingGroup': ({ body, arn, account }) => {
+    const group = account.groupOf(new URLSearchParams(body).get('InstanceId') ?? '');
+    return [
+      {
+        action: 'autoscaling:TerminateInstanceInAutoScalingGroup',
+        resource: arn('autoscaling', `autoScalingGroup:0-0-0:autoScalingGroupName/${group.name}`),
+        context: Object.fromEntries(
+          Object.entries(group.tags).map(([key, value]) => [`aws:ResourceTag/${key}`, value]),
+        ),
+      },
+    ];
+  },
 };
 
 type DynamoItem = Record<string, { S?: string }>;

@@ -21,6 +21,7 @@ import {
   type TaskHandler,
   type WorkflowEvent,
 } from '../../local/workflow/runner.ts';
+import { checkedTable, withRightsOf } from '../permissions/table-rights.ts';
 import { DiscreteClock } from './clock.ts';
 
 export const minute = 60_000;
@@ -91,7 +92,7 @@ export class World {
         return current();
       },
       definition: shipped,
-      table: this.table,
+      table: checkedTable(this.table),
       clients: { connect: async () => client },
       machines: this.cluster.autoScaling,
       terminator: this.cluster.autoScaling,
@@ -104,7 +105,8 @@ export class World {
       metrics: { count: (name) => void this.counted.push(name) },
       onNotice: (notice) => this.notices.push(notice),
       wrapHandler: (name, handler) => {
-        const wrapped = this.#options.wrapHandler?.(name, handler) ?? handler;
+        const rightful = withRightsOf(name, handler);
+        const wrapped = this.#options.wrapHandler?.(name, rightful) ?? rightful;
         this.#handlers.set(name, wrapped);
         return wrapped;
       },
