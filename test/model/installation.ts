@@ -77,8 +77,6 @@ export class Installation {
   /** Armed: the next call of a function of the machine dies there. */
   diesAt = 0;
   readonly recorded: Recorded[] = [];
-  /** When the scans began that went well. */
-  readonly scans: number[] = [];
   readonly #ports: Ports;
   readonly #handlers: Record<string, TaskHandler>;
   readonly #scan: (event: unknown) => Promise<unknown>;
@@ -178,7 +176,7 @@ export class Installation {
         const about = { name: 'scan-cluster', execution: undefined, nodeUid: undefined, diesAt: 0 };
         const began = this.clock.now();
         await call(this.clock, about, () => this.#scan({ cluster }));
-        this.scans.push(began);
+        this.truth.scans.push(began);
       } catch (error) {
         const { name, message } = error as Error;
         this.say(`scan failed: ${name}: ${message}`);
@@ -362,7 +360,8 @@ export class Installation {
   #tellJanitor({ arn, input }: Execution, status: string): void {
     const { janitor } = this;
     this.janitor = 'told';
-    const event = { detail: { executionArn: arn, status, input: JSON.stringify(input) } };
+    const stopDate = this.clock.now();
+    const event = { detail: { executionArn: arn, status, input: JSON.stringify(input), stopDate } };
     const tell = async (tries = 0): Promise<void> => {
       try {
         const about = { name: 'janitor', execution: arn, nodeUid: input.nodeUid, diesAt: 0 };

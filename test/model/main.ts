@@ -1,7 +1,9 @@
 /**
- * Runs schedules outside of vitest: `node test/model/main.ts --seed N [--path P] [--runs N]`. With
- * a path only that one is carried out, and its history is printed. Says what was reached, too.
+ * `npm run test:model`. Without `--seed` it runs the tests, 1,000 schedules. With one it carries
+ * the schedules of that seed out here (`--runs N`), or with `--path P` a single one, whose history
+ * it prints.
  */
+import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { runSchedule } from './run.ts';
@@ -9,7 +11,7 @@ import { schedule } from './schedule.ts';
 
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string', default: '1' },
+    seed: { type: 'string' },
     path: { type: 'string' },
     runs: { type: 'string', default: '50' },
     /** Shows the first failing schedule as it is. */
@@ -17,6 +19,14 @@ const { values } = parseArgs({
     reached: { type: 'boolean', default: false },
   },
 });
+
+if (values.seed === undefined) {
+  const { status } = spawnSync('vitest', ['run', '--config', 'vitest.model.config.ts'], {
+    stdio: 'inherit',
+    env: { NODEGAP_MODEL_SCHEDULES: '1000', ...process.env },
+  });
+  process.exit(status ?? 1);
+}
 
 const reached = new Map<string, number>();
 let slowest = 0;

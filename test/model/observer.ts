@@ -223,11 +223,11 @@ export class ActWatch implements WriteWatch {
 
   /** What the breaker must have counted when the call began, and nothing that it may not have. */
   #fleet(startedAt: number): FleetNode[] {
-    const { truth, slots, config, cluster, scans } = this.#model;
+    const { truth, slots, config, cluster } = this.#model;
     const { podGrace, nodeGrace } = config.config.timings;
     const before = startedAt - slackMs;
     // Its grace begins with the first scan that sees a gap.
-    const wasSeen = (from: number, to: number) => scans.some((at) => from <= at && at < to);
+    const wasSeen = (from: number, to: number) => truth.scans.some((at) => from <= at && at < to);
     const inWork = new Map(
       slots.all
         .filter(({ acquiredAt }) => acquiredAt < startedAt)

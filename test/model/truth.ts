@@ -32,8 +32,9 @@ export const othersFaults = [
   'create-blocked',
 ] as const satisfies readonly FaultKind[];
 
-/** Health shorter than this may have been seen by no scan, or not for long enough. */
-const longestFlapMs = 10 * 60_000;
+/** Health that scans saw for less than this, or in fewer scans, may not end a gap's record. */
+const shownMs = 180_000;
+const shownScans = 4;
 
 export interface NodeTruth {
   name: string;
@@ -81,6 +82,8 @@ export class Truth {
   readonly #nodes = new Map<string, NodeTruth>();
   readonly #present = new Map<string, NodeTruth>();
   readonly #pairs = new Map<string, PairTruth>();
+  /** When the scans began that went well. */
+  readonly scans: number[] = [];
   /** Ready pods of the DaemonSets, by namespace and name. */
   readonly #ready = new Map<string, { node: string; daemonSet: string }>();
   #faults: LocalFault[] = [];
@@ -191,6 +194,11 @@ export class Truth {
     this.#readNode(truth, node);
   }
 
+  #wasSeenWell(since: number): boolean {
+    const seen = this.scans.filter((at) => at > since);
+    return seen.length >= shownScans && (seen.at(-1) ?? 0) - (seen[0] ?? 0) >= shownMs;
+  }
+
   #add(node: Node): void {
     const { name, uid, labels = {}, creationTimestamp = '' } = node.metadata;
     const truth: NodeTruth = {
@@ -260,7 +268,7 @@ export class Truth {
     );
     const flaps =
       before.gapSince !== undefined &&
-      (before.unreadySince !== undefined || now - (before.readyAt ?? 0) < longestFlapMs);
+      (before.unreadySince !== undefined || !this.#wasSeenWell(before.readyAt ?? now));
     const next: PairTruth = isReady
       ? {
           ...before,

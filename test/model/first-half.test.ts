@@ -1,0 +1,3 @@
+import { checkSchedules } from './check.ts';
+
+checkSchedules(0);
