@@ -10,11 +10,13 @@
  */
 import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { BuildOptions } from 'esbuild';
+import { sheddableClients } from './sheddable-clients.ts';
 
 const mainFields = ['module', 'main'];
 
-/** Packages that another module stands in for, paths from the root of the project. */
+/** Packages that others stand in for, paths from the root of the project. */
 const alias = {
+  ...sheddableClients(),
   '@aws-sdk/credential-provider-node': './functions/shared/lambda-credentials.ts',
   '@smithy/core/event-streams': './functions/shared/no-event-streams.ts',
 };
