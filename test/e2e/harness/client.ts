@@ -83,6 +83,11 @@ export class KubeClient {
     return this.#json('POST', path, body, 'application/json');
   }
 
+  /** Replaces an object as a whole; refused when its `resourceVersion` is not the newest. */
+  update<T>(path: string, body: unknown): Promise<T> {
+    return this.#json('PUT', path, body, 'application/json');
+  }
+
   patch<T>(path: string, body: unknown, type: PatchType = 'merge'): Promise<T> {
     return this.#json('PATCH', path, body, PATCH_TYPES[type]);
   }
