@@ -72,6 +72,8 @@ export class Installation {
   janitor: Janitor = 'told';
   /** Armed: stops the next execution that enters that state. */
   stopAt: string | undefined;
+  /** Armed: done to the node of the next execution that enters that state. */
+  when: { at: string; run: (node: string) => void } | undefined;
   /** Armed: so many calls of functions are made twice. */
   twice: { times: number; together: boolean } = { times: 0, together: false };
   /** Armed: the next call of a function of the machine dies there. */
@@ -314,6 +316,12 @@ export class Installation {
     switch (event.kind) {
       case 'entered':
         this.count(`state ${event.state}`);
+        if (this.when?.at === event.state) {
+          const { run } = this.when;
+          this.when = undefined;
+          this.cluster.advanceTo(this.clock.now());
+          run(execution.input.node);
+        }
         if (this.stopAt === event.state) {
           this.stopAt = undefined;
           // The function of that state has begun by then, and goes on.

@@ -30,12 +30,15 @@ if (values.seed === undefined) {
 
 const reached = new Map<string, number>();
 let slowest = 0;
+let done = 0;
 const began = performance.now();
 const result = await fc.check(
   fc.asyncProperty(schedule, async (one) => {
     const start = performance.now();
     const model = await runSchedule(one);
     slowest = Math.max(slowest, performance.now() - start);
+    done += 1;
+    if (done % 50 === 0) console.error(`${done} schedules`);
     for (const [name] of model.counts) reached.set(name, (reached.get(name) ?? 0) + 1);
     if (values.path !== undefined) console.log(model.log.join('\n'));
   }),

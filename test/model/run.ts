@@ -77,6 +77,9 @@ class Play {
         model.stopAt = step.at;
         model.janitor = step.janitor;
         return;
+      case 'when':
+        model.when = { at: step.at, run: (node) => this.#meet(node, step.act) };
+        return;
       case 'redrive':
         return this.#redrive(step.which, step.from);
       case 'straggle': {
@@ -112,6 +115,7 @@ class Play {
     model.say('* faults and errors stop');
     model.troubles.clear();
     model.stopAt = undefined;
+    model.when = undefined;
     model.diesAt = 0;
     model.twice = { times: 0, together: false };
     model.cluster.advanceTo(model.clock.now());
@@ -288,11 +292,7 @@ class Play {
         this.#heal(node);
         return;
       case 'karpenter':
-        if (step.act === 'delete-claim') operations.deleteNodeClaimOf(node);
-        else if (step.act === 'register-again') operations.registerAgain(node);
-        else {
-          operations.editNode(node, (edited) => setDisrupted(edited, true));
-        }
+        this.#karpenter(step.act, node);
         return;
       case 'kubelet':
         if (step.act === 'stop') operations.stopKubelet(node);
@@ -301,6 +301,42 @@ class Play {
       case 'human':
         this.#human(step.act, node, daemonSet);
     }
+  }
+
+  #meet(node: string, act: Extract<Step, { do: 'when' }>['act']): void {
+    const model = this.#model;
+    if (model.truth.named(node) === undefined) return;
+    model.say(`* ${act} ${node}`);
+    switch (act) {
+      case 'heal':
+        this.#heal(node);
+        return;
+      case 'pause':
+      case 'trip':
+        void this.#hold(act);
+        return;
+      case 'others-fail':
+        for (const { name } of model.truth.present) {
+          if (name === node || model.truth.hasFault(name, daemonSets[1])) continue;
+          model.truth.inject(name, daemonSets[1]);
+          model.cluster.setFault({ node: name, daemonSet: daemonSets[1] }, { kind: 'sandbox' });
+        }
+        return;
+      case 'delete-claim':
+      case 'disrupt':
+      case 'register-again':
+        this.#karpenter(act, node);
+        return;
+      default:
+        this.#human(act, node, daemonSets[0]);
+    }
+  }
+
+  #karpenter(act: Extract<Step, { do: 'karpenter' }>['act'], node: string): void {
+    const { operations } = this.#model.cluster;
+    if (act === 'delete-claim') operations.deleteNodeClaimOf(node);
+    else if (act === 'register-again') operations.registerAgain(node);
+    else operations.editNode(node, (edited) => setDisrupted(edited, true));
   }
 
   #human(act: Extract<Step, { do: 'human' }>['act'], node: string, daemonSet: string): void {

@@ -28,6 +28,21 @@ export const humanActs = [
 export const karpenterActs = ['delete-claim', 'disrupt', 'register-again'] as const;
 export const decisions = ['approve', 'deny', 'retry', 'proceed', 'release'] as const;
 
+/** What can happen to a node right before a function of the machine looks at it. */
+export const whenActs = [
+  'skip',
+  'uncordon',
+  'take-off-mark',
+  'heal',
+  'delete-claim',
+  'disrupt',
+  'register-again',
+  'pause',
+  'trip',
+  'others-fail',
+] as const;
+type WhenAct = (typeof whenActs)[number];
+
 export type Step =
   | { do: 'wait'; minutes: number; scans: 'each' | 'none' | 'double' }
   | {
@@ -57,6 +72,8 @@ export type Step =
   | { do: 'die'; at: number }
   | { do: 'twice'; times: number; together: boolean }
   | { do: 'stop'; at: string; janitor: Janitor }
+  /** The next execution that enters that state meets this on its node. */
+  | { do: 'when'; at: string; act: WhenAct }
   | { do: 'redrive'; which: number; from: 'end' | number }
   | { do: 'straggle'; which: number }
   | { do: 'jump'; seconds: number };
@@ -174,6 +191,13 @@ const happening = fc.oneof(
     arbitrary: step('stop', {
       at: fc.constantFrom(...stateNames),
       janitor: fc.constantFrom('told' as const, 'late' as const, 'lost' as const, 'twice' as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: step('when', {
+      at: fc.constantFrom(...stateNames),
+      act: fc.constantFrom(...whenActs),
     }),
   },
   {
