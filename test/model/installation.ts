@@ -193,9 +193,15 @@ export class Installation {
     if (this.violation !== undefined) throw new Violation(this.violation);
   }
 
+  /** What waits for a person; nothing when the list cannot be read. */
   async questions(): Promise<{ id: string; execution: string; question: string }[]> {
-    const { approvals } = await this.#answer({ action: 'list' });
-    return approvals as { id: string; execution: string; question: string }[];
+    try {
+      const { approvals } = await this.#answer({ action: 'list' });
+      return approvals as { id: string; execution: string; question: string }[];
+    } catch (error) {
+      this.find(failureIsUnderstood('the list', (error as Error).name, this.isTroubled));
+      return [];
+    }
   }
 
   async decide(id: string, execution: string, decision: string): Promise<void> {

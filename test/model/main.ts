@@ -1,13 +1,22 @@
 /**
- * `npm run test:model`. Without `--seed` it runs the tests, 1,000 schedules. With one it carries
- * the schedules of that seed out here (`--runs N`), or with `--path P` a single one, whose history
- * it prints.
+ * `npm run test:model`. Without `--seed` it runs the tests, 1,000 schedules, and hands what it was
+ * given to vitest. With one it carries the schedules of that seed out here (`--runs N`), or with
+ * `--path P` a single one, whose history it prints.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { runSchedule } from './run.ts';
 import { schedule } from './schedule.ts';
+
+const given = process.argv.slice(2);
+if (!given.some((argument) => argument.startsWith('--seed'))) {
+  const { status } = spawnSync('vitest', ['run', '--config', 'vitest.model.config.ts', ...given], {
+    stdio: 'inherit',
+    env: { NODEGAP_MODEL_SCHEDULES: '1000', ...process.env },
+  });
+  process.exit(status ?? 1);
+}
 
 const { values } = parseArgs({
   options: {
@@ -19,14 +28,6 @@ const { values } = parseArgs({
     reached: { type: 'boolean', default: false },
   },
 });
-
-if (values.seed === undefined) {
-  const { status } = spawnSync('vitest', ['run', '--config', 'vitest.model.config.ts'], {
-    stdio: 'inherit',
-    env: { NODEGAP_MODEL_SCHEDULES: '1000', ...process.env },
-  });
-  process.exit(status ?? 1);
-}
 
 const reached = new Map<string, number>();
 let slowest = 0;

@@ -30,6 +30,7 @@ export const decisions = ['approve', 'deny', 'retry', 'proceed', 'release'] as c
 
 /** What can happen to a node right before a function of the machine looks at it. */
 export const whenActs = [
+  'cordon',
   'skip',
   'uncordon',
   'take-off-mark',
@@ -194,7 +195,7 @@ const happening = fc.oneof(
     }),
   },
   {
-    weight: 4,
+    weight: 6,
     arbitrary: step('when', {
       at: fc.constantFrom(...stateNames),
       act: fc.constantFrom(...whenActs),

@@ -176,7 +176,10 @@ export class Truth {
         this.pair(uid, daemonSet).unreadySince !== undefined &&
         this.present.every(
           (other) =>
-            other.uid === uid || (this.pair(other.uid, daemonSet).unreadySince ?? before) >= before,
+            other.uid === uid ||
+            // Nothing is learnt of a node that is on its way out.
+            other.leavingSince !== undefined ||
+            (this.pair(other.uid, daemonSet).unreadySince ?? before) >= before,
         ),
     );
   }
