@@ -101,7 +101,7 @@ describe('the router', () => {
     ]);
   });
 
-  it('makes one execution of five events for one node', async () => {
+  it('C66: makes one execution of five events for one node', async () => {
     await route(gap(), gap(), gap());
     await route(gap(), gap());
     expect(names()).toEqual(['e1-a1']);

@@ -21,6 +21,15 @@ async function begin(options: WorldOptions = {}): Promise<string[]> {
   return names;
 }
 
+/** What the router needs to start an attempt. */
+const routing = () => ({
+  clock: world.clock,
+  table: world.table,
+  workflow: world.nodegap.workflow,
+  installation: '000000000000/local/nodegap',
+  config: async () => world.config,
+});
+
 function mark(node: string, parts: { cordoned: boolean; tainted: boolean }): void {
   const value = {
     installation: '000000000000/local/nodegap',
@@ -106,20 +115,35 @@ describe('a node that is gone', () => {
 
   it('makes of a late event for it a quiet no-op (case C66)', async () => {
     await begin();
-    const ports = {
-      clock: world.clock,
-      table: world.table,
-      workflow: world.nodegap.workflow,
-      installation: '000000000000/local/nodegap',
-      config: async () => world.config,
-    };
     const target = { cluster: 'prod', node: 'long-gone', nodeUid: 'uid-gone', byPerson: false };
-    await startAttempt(ports, target);
+    await startAttempt(routing(), target);
     await world.pass(3);
     expect(codes()).toEqual(['node-gone']);
     expect(world.notices).toEqual([]);
     const [episode] = await new Episodes(world.table, world.clock).list('prod');
     expect(episode).toMatchObject({ state: 'closed' });
+  });
+});
+
+describe('a node in work', () => {
+  it('makes of further events for it the same execution (case C66)', async () => {
+    const [bad = ''] = await begin();
+    world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
+    await world.until(() => world.path.includes('CheckRecovery'));
+    const nodeUid = world.node(bad)?.metadata.uid ?? '';
+    const target = { cluster: 'prod', node: bad, nodeUid };
+    // From the scan, from a person, and from whatever makes a scan run at once.
+    const answers = [
+      await startAttempt(routing(), { ...target, byPerson: false }),
+      await startAttempt(routing(), { ...target, byPerson: true }),
+    ];
+    await world.nodegap.scan('prod');
+    const [name = ''] = started();
+    expect(answers).toEqual([`exists ${name}`, `exists ${name}`]);
+    expect(started()).toEqual([name]);
+    await world.pass(60);
+    expect(codes()).toEqual(['replaced']);
+    expect(started()).toEqual([name]);
   });
 });
 
