@@ -143,7 +143,7 @@ describe('patchNode', () => {
 });
 
 describe('evictPod', () => {
-  it('C110: sends policy/v1 Eviction with name, namespace and the uid as precondition', async () => {
+  it('C74, C110: sends policy/v1 Eviction with name, namespace and the uid as precondition', async () => {
     const { server, writer, bodies } = await writerOf(() => ({ status: 201, body: {} }));
     await writer.evictPod(pod);
     expect(server.asked[0]).toMatchObject({
@@ -190,7 +190,7 @@ describe('evictPod', () => {
     ],
     ['R20: 200', { status: 200, body: {} }, { kind: 'accepted' }],
     ['404', notFound('pods', 'web-1'), { kind: 'gone' }],
-    ['R30: 409, another uid', uidConflict, { kind: 'gone' }],
+    ['C74, R30: 409, another uid', uidConflict, { kind: 'gone' }],
     [
       'R22, R27: 429 by a budget, with its numbers',
       budget,
@@ -201,7 +201,7 @@ describe('evictPod', () => {
       },
     ],
     [
-      'R24: 500, several budgets',
+      'C72, R24: 500, several budgets',
       status(500, undefined, several),
       { kind: 'several-budgets', message: several },
     ],

@@ -130,9 +130,14 @@ describe('drainPass', () => {
     expect(evictions(cluster)).toEqual([]);
   });
 
-  it('C77: evicts the pod of a DaemonSet that is gone', async () => {
+  it('C77: evicts the pod of a DaemonSet that is gone, with a warning', async () => {
     const cluster = clusterWith([pod('old-1', { owner: ownedBy('DaemonSet', 'gone') })]);
-    expect(await pass(cluster)).toMatchObject({ kind: 'draining', evicted: 1, blockers: [] });
+    const steps: DrainStep[] = [];
+    const progress = await pass(cluster, { tell: (step) => void steps.push(step) });
+    expect(progress).toMatchObject({ kind: 'draining', evicted: 1, blockers: [] });
+    expect(steps).toMatchObject([
+      { kind: 'evicted', warnings: [expect.stringContaining('DaemonSet gone does not exist')] },
+    ]);
   });
 
   it('does no harm when a pass is repeated on the same plan', async () => {

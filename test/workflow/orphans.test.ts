@@ -54,6 +54,11 @@ describe('what nobody works on any more (case C51)', () => {
     mark(node, { cordoned: true, tainted: true });
     await world.pass(2);
     expect(world.traces(node)).toEqual([]);
+    // It is told: in the execution, and to whoever gets the notices.
+    expect(world.outcomes).toMatchObject([{ code: 'recovered', node: 'released' }]);
+    expect(world.notices.map(({ node: about, body }) => [about, body])).toEqual([
+      [node, expect.stringContaining('The node is released.')],
+    ]);
   });
 
   it('a taint without a mark is taken off, and a cordon without one stays', async () => {

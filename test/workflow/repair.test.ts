@@ -73,7 +73,7 @@ describe('remediate-node', () => {
     expect(refused.length).toBeGreaterThan(0);
   });
 
-  it('undoes exactly what it did when the node recovers in hold-down', async () => {
+  it('C61: undoes exactly what it did when the node recovers in hold-down', async () => {
     const [bad = ''] = await begin();
     const healsAt = world.clock.now() + 12 * minute;
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox', healsAt });
@@ -81,6 +81,7 @@ describe('remediate-node', () => {
     expect(codes()).toEqual(['recovered']);
     expect(world.path).toContain('IsolateNode');
     expect(world.path).not.toContain('DrainNode');
+    expect(world.writes.filter((write) => write.endsWith('/eviction'))).toEqual([]);
     expect(world.traces(bad)).toEqual([]);
   });
 
@@ -97,7 +98,7 @@ describe('remediate-node', () => {
     expect(world.traces(bad)).toEqual([]);
   });
 
-  it('leaves a cordon alone that someone else made before', async () => {
+  it('C49: leaves a cordon alone that someone else made before', async () => {
     const [bad = ''] = await begin();
     world.cluster.operations.editNode(bad, (node) => {
       node.spec.unschedulable = true;
