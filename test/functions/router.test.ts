@@ -108,7 +108,7 @@ describe('the router', () => {
     expect(new Set(started.map(({ input }) => JSON.stringify(input)))).toHaveLength(1);
   });
 
-  it('starts again under the same name what failed to start', async () => {
+  it('C69: starts again under the same name what failed to start', async () => {
     down = true;
     expect(await route(gap())).toEqual({ batchItemFailures: [{ itemIdentifier: 'm-0' }] });
     down = false;
