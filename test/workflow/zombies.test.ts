@@ -109,7 +109,7 @@ describe('the slot of a stopped execution', () => {
     ["the janitor's event is lost", false, true],
     ['the node is gone, and the janitor is told', true, false],
     ["the node is gone, and the janitor's event is lost", false, false],
-  ])('is freed when %s', async (_how, isTold, isThere) => {
+  ])('is freed when %s (cases C64, C69)', async (_how, isTold, isThere) => {
     const bad = await begin({ losesStatusChanges: !isTold });
     while (!world.path.includes('WaitForRecovery')) await world.clock.run(1_000);
     const { execution } = world.inputOf('WaitForRecovery');
