@@ -76,9 +76,12 @@ export function readMark(node: Node, installation: string): MarkReading {
   return mark.installation === installation ? { kind: 'ours', mark } : { kind: 'foreign', mark };
 }
 
-/** True when nodegap cordoned the node and someone took the cordon off since: a person's veto. */
-export function humanUncordoned(node: Node, mark: IsolationMark): boolean {
-  return mark.cordoned && node.spec.unschedulable !== true;
+/**
+ * True when someone took the cordon off an isolated node: a person's veto, whoever had cordoned it. A
+ * mark is only ever written on a cordoned node.
+ */
+export function humanUncordoned(node: Node): boolean {
+  return node.spec.unschedulable !== true;
 }
 
 /** Whether `taint` is nodegap's own: by key and effect, which the API server keeps unique. */
@@ -103,8 +106,8 @@ export function markRefusal(
 
 /** The refusal that a person's uncordon stands for. */
 export function uncordonRefusal(mark: IsolationMark): OwnershipRefusal {
-  return {
-    code: 'human-uncordoned',
-    message: `cordoned by nodegap at ${mark.at} and uncordoned by someone since`,
-  };
+  const isolated = mark.cordoned
+    ? `cordoned by nodegap at ${mark.at}`
+    : `cordoned by someone and isolated by nodegap at ${mark.at}`;
+  return { code: 'human-uncordoned', message: `${isolated}, and uncordoned by someone since` };
 }

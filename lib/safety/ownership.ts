@@ -65,7 +65,7 @@ export function planIsolation(
     return { kind: 'refused', refusal: markRefusal(reading) };
   }
   const earlier = reading.kind === 'ours' ? reading.mark : undefined;
-  if (earlier !== undefined && humanUncordoned(node, earlier)) {
+  if (earlier !== undefined && humanUncordoned(node)) {
     return { kind: 'refused', refusal: uncordonRefusal(earlier) };
   }
   if (earlier !== undefined && isLater(earlier, fields)) {
@@ -107,7 +107,7 @@ export function planTaint(node: Node, fields: MarkFields): IsolationPlan {
   if (mark.execution !== fields.execution) {
     return { kind: 'refused', refusal: otherExecution(mark) };
   }
-  if (humanUncordoned(node, mark)) return { kind: 'refused', refusal: uncordonRefusal(mark) };
+  if (humanUncordoned(node)) return { kind: 'refused', refusal: uncordonRefusal(mark) };
   const taints = withOwnTaint(node);
   if (taints === undefined && mark.tainted) return { kind: 'nothing', mark };
   const tainted: IsolationMark = { ...mark, tainted: true };

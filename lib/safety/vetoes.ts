@@ -194,7 +194,7 @@ function markVeto(node: Node, installation: string): Veto | undefined {
   const refusal =
     reading.kind === 'foreign' || reading.kind === 'unreadable'
       ? markRefusal(reading)
-      : reading.kind === 'ours' && humanUncordoned(node, reading.mark)
+      : reading.kind === 'ours' && humanUncordoned(node)
         ? uncordonRefusal(reading.mark)
         : undefined;
   return (

@@ -160,12 +160,6 @@ describe('planIsolation', () => {
     });
   });
 
-  it('cordons itself where the foreign cordon is gone', () => {
-    const before = node({ annotations: markAnnotation({ ...mark, cordoned: false }) });
-    const plan = planIsolation(before, { mark: markFields, taint: false });
-    expect(plan).toMatchObject({ kind: 'patch', mark: { cordoned: true } });
-  });
-
   it.each([
     ['foreign-mark', marked({}, foreignMark)],
     ['unreadable-mark', node({ annotations: { 'nodegap.dev/isolation': '{' } })],
@@ -280,15 +274,28 @@ describe('planRelease', () => {
 
 describe('humanUncordoned', () => {
   it.each([
-    { cordoned: true, unschedulable: true, wanted: false },
-    { cordoned: true, unschedulable: false, wanted: true },
-    { cordoned: true, unschedulable: undefined, wanted: true },
-    { cordoned: false, unschedulable: undefined, wanted: false },
-    { cordoned: false, unschedulable: true, wanted: false },
-  ])('is $wanted for cordoned=$cordoned, unschedulable=$unschedulable', (row) => {
-    const { unschedulable } = row;
+    { unschedulable: true, wanted: false },
+    { unschedulable: false, wanted: true },
+    { unschedulable: undefined, wanted: true },
+  ])('is $wanted for unschedulable=$unschedulable', ({ unschedulable, wanted }) => {
     const subject = node(unschedulable === undefined ? {} : { unschedulable });
-    expect(humanUncordoned(subject, { ...mark, cordoned: row.cordoned })).toBe(row.wanted);
+    expect(humanUncordoned(subject)).toBe(wanted);
+  });
+
+  it.each(['isolating', 'tainting'])('keeps from %s when the cordon was not ours', (doing) => {
+    const ours = { ...mark, cordoned: false };
+    const subject = node({ annotations: markAnnotation(ours) });
+    const plan =
+      doing === 'isolating'
+        ? planIsolation(subject, { mark: markFields, taint: true })
+        : planTaint(subject, markFields);
+    expect(plan).toMatchObject({
+      kind: 'refused',
+      refusal: {
+        code: 'human-uncordoned',
+        message: `cordoned by someone and isolated by nodegap at ${mark.at}, and uncordoned by someone since`,
+      },
+    });
   });
 });
 

@@ -47,6 +47,7 @@ describe('vetoOf', () => {
     ['unmanaged', labelled('nvsentinel.dgxc.nvidia.com/managed', 'false')],
     ['unmanaged', labelled('k8saas.nvidia.com/ManagedByNVSentinel', 'false')],
     ['human-uncordoned', node({ annotations: markAnnotation(mark) })],
+    ['human-uncordoned', node({ annotations: markAnnotation({ ...mark, cordoned: false }) })],
     ['foreign-mark', node({ unschedulable: true, annotations: markAnnotation(foreignMark) })],
     ['unreadable-mark', annotated('nodegap.dev/isolation', 'cordoned')],
   ])('says %s', (code, subject, nodeClaim) => {
@@ -59,10 +60,6 @@ describe('vetoOf', () => {
     ['a node as any other', node(), claim()],
     ['a node that someone else cordoned', node({ unschedulable: true })],
     ['a node that we isolated', node({ unschedulable: true, annotations: markAnnotation(mark) })],
-    [
-      'a foreign cordon gone again',
-      node({ annotations: markAnnotation({ ...mark, cordoned: false }) }),
-    ],
     ['nodegap.dev/skip=false', annotated('nodegap.dev/skip', 'false')],
     ['do-not-repair=false', annotated('karpenter.sh/do-not-repair', 'false')],
     ['do-not-disrupt on the node', annotated('karpenter.sh/do-not-disrupt', 'true')],

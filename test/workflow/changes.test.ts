@@ -85,7 +85,11 @@ describe('what changes in the middle of a drain holds at the next step', () => {
       'mark-missing',
       (bad) => world.cluster.operations.editNode(bad, undo),
     ],
-    ['the node is not Ready', 'left-to-karpenter', (bad) => world.cluster.operations.stopKubelet(bad)],
+    [
+      'the node is not Ready',
+      'left-to-karpenter',
+      (bad) => world.cluster.operations.stopKubelet(bad),
+    ],
     ['only an alert is allowed', 'ceiling-alert', () => ceiling('alert')],
   ];
   it.each(table)('%s: undone, with code %s', async (_name, code, change) => {
@@ -100,6 +104,22 @@ describe('what changes in the middle of a drain holds at the next step', () => {
     expect(deletions()).toEqual([]);
     expect(world.traces(bad)).toEqual([]);
     expect(await world.slots()).toEqual([]);
+  });
+
+  it("a person's uncordon of a node that was cordoned before nodegap came is a veto, too", async () => {
+    world = new World();
+    const [bad = ''] = addUsual(world, 6);
+    world.cluster.operations.editNode(bad, ({ spec }) => {
+      spec.unschedulable = true;
+    });
+    await world.start();
+    world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'sandbox' });
+    await world.until(() => world.path.includes('CheckRecovery'));
+    world.cluster.operations.editNode(bad, ({ spec }) => delete spec.unschedulable);
+    await world.pass(60);
+    expect(codes()).toEqual(['human-uncordoned']);
+    expect(evictions()).toEqual([]);
+    expect(world.traces(bad)).toEqual([]);
   });
 
   it('a lowered ceiling: no more evictions, and the node stays isolated, with an alert', async () => {
