@@ -96,6 +96,9 @@ export class Operations {
     const machine = this.#machine(name);
     machine.kubeletRuns = true;
     delete machine.silentSince;
+    for (const condition of this.#node(name).status.conditions ?? []) {
+      condition.lastHeartbeatTime = stamp(this.#world);
+    }
     this.setNodeCondition(name, {
       type: 'Ready',
       status: 'True',
