@@ -37,7 +37,9 @@ describe('C87: a NodeClaim deletion that pends', () => {
     await world.until(() => world.outcomes.length > 0);
     const [outcome] = world.outcomes;
     expect(outcome?.code).toBe('deletion-stuck');
-    expect(outcome?.message).toMatch(/^NodeClaim general-\w+ is being deleted since /);
+    expect(outcome?.message).toMatch(
+      /^NodeClaim general-\w+ is being deleted since \S+: Drained=Unknown \(Draining\)/,
+    );
     expect(outcome?.message).toContain('attached to it: pvc-data');
     const alert = world.notices.find(({ kind }) => kind === 'alert');
     expect(alert?.body).toContain('is being deleted since');

@@ -90,6 +90,16 @@ export function meet(world: World, claim: NodeClaim, type: string): void {
   world.store.changed('nodeclaims', claim, 'status');
 }
 
+/** Marks a condition of the claim as not met yet, and why. */
+export function awaitCondition(
+  world: World,
+  claim: NodeClaim,
+  condition: { type: string; reason: string },
+): void {
+  setCondition(claim.status, { ...condition, status: 'Unknown' }, stamp(world));
+  world.store.changed('nodeclaims', claim, 'status');
+}
+
 function createClaim(world: World, pool: Pool, zone: string): NodeClaim {
   return world.store.create('nodeclaims', {
     metadata: {

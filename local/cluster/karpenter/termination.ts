@@ -11,7 +11,7 @@ import type { Machine } from '../machines.ts';
 import { isFinished } from '../pod-status.ts';
 import { untolerated } from '../tolerations.ts';
 import type { World } from '../world.ts';
-import { claimOf, meet } from './claims.ts';
+import { awaitCondition, claimOf, meet } from './claims.ts';
 
 const disrupted = { key: disruptedTaint, effect: 'NoSchedule' };
 /** A pod that is so long past its deletion is no longer waited for. */
@@ -68,6 +68,9 @@ function endNode(world: World, node: Node): void {
     'node.kubernetes.io/exclude-from-external-load-balancers': 'karpenter',
   };
   store.changed('nodes', node, 'spec');
+  if (claim !== undefined) {
+    awaitCondition(world, claim, { type: 'Drained', reason: 'Draining' });
+  }
   const notBefore = timeline.now + world.delays.drainMinimum;
   drain(world, node, notBefore, () => {
     if (claim !== undefined) meet(world, claim, 'Drained');
