@@ -20,7 +20,7 @@ import {
 } from '../safety/breaker.ts';
 import { anyMark } from '../safety/ownership.ts';
 import { judgePace } from '../safety/reopening.ts';
-import { scopesJudging } from '../safety/scope.ts';
+import { scopesContaining } from '../safety/scope.ts';
 import { vetoOf } from '../safety/vetoes.ts';
 import { doubtAboutOthers, type Others, remediationOf } from './others.ts';
 import { deferral } from './replaceable.ts';
@@ -125,7 +125,7 @@ function verdictsOf<F extends Fault>(
     const breaker = judgeBreaker(scopes, states, now, config.breaker.coolDown * 1000);
     if (breaker.kind === 'open') return no(breaker.code, breaker.message, true);
     const isNew = !beyond.inWork?.some(({ nodeUid }) => nodeUid === gap.nodeUid);
-    const pace = isNew ? judgePace(scopesJudging(gap), states, now, config.breaker) : undefined;
+    const pace = isNew ? judgePace(scopesContaining(gap), states, now, config.breaker) : undefined;
     if (pace !== undefined) return no(pace.code, pace.message, true);
     return { kind: 'actionable', gap, canary: standing.canary };
   });

@@ -6,7 +6,7 @@ import type { Item, StateTable, Write } from '../ports.ts';
 import { judgeBreakerStates } from './breaker.ts';
 import { numberOf } from './item-fields.ts';
 import { hourKey, slotKey } from './keys.ts';
-import { scopesJudging } from './scope.ts';
+import { scopesContaining } from './scope.ts';
 import { gateChecks, judgeGate, readGate } from './slot-gate.ts';
 import type { Slot } from './slot-items.ts';
 import { HOUR_MS, judgeHour, type Refusal } from './slot-judge.ts';
@@ -44,7 +44,7 @@ export async function commitSlot(
   ]);
   const now = clock.now();
   const breaker = judgeBreakerStates(
-    scopesJudging(slot),
+    scopesContaining(slot),
     gate.breakerStates,
     now,
     limits.coolDown * 1000,

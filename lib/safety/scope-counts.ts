@@ -8,7 +8,6 @@ import {
   type ScopeKind,
   sameScope,
   scopesContaining,
-  scopesJudging,
 } from './scope.ts';
 
 /** Names that a count carries for messages. */
@@ -166,7 +165,7 @@ export function countsFor(
   counts: readonly ScopeCount[],
   node: { pool?: string; zone?: string },
 ): ScopeCount[] {
-  const scopes = scopesJudging(node);
+  const scopes = scopesContaining(node);
   return counts.filter((count) => scopes.some((scope) => sameScope(scope, count)));
 }
 

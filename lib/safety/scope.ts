@@ -8,18 +8,13 @@ export interface Scope {
 
 export const CLUSTER_SCOPE: Scope = { kind: 'cluster', name: 'cluster' };
 
-/** Every scope that a node is part of: there it counts and there it takes a place. */
+/** Every scope that a node is part of: there it counts, takes a place, and is judged. */
 export function scopesContaining(node: { pool?: string; zone?: string }): Scope[] {
   return [
     ...(node.pool === undefined ? [] : [{ kind: 'pool', name: node.pool } as const]),
     ...(node.zone === undefined ? [] : [{ kind: 'zone', name: node.zone } as const]),
     CLUSTER_SCOPE,
   ];
-}
-
-/** The scopes whose breaker decides about a node: without a pool, the cluster's only. */
-export function scopesJudging(node: { pool?: string; zone?: string }): Scope[] {
-  return node.pool === undefined ? [CLUSTER_SCOPE] : scopesContaining(node);
 }
 
 export function sameScope(a: Scope, b: Scope): boolean {

@@ -12,7 +12,7 @@ import { badReplacementsKey, measuredKey, pauseKey, tripKey } from './keys.ts';
 import { capText } from './limits-text.ts';
 import { takeTurn } from './reopening.ts';
 import { Replacements } from './replacements.ts';
-import { type Scope, sameScope, scopesJudging } from './scope.ts';
+import { type Scope, sameScope, scopesContaining } from './scope.ts';
 
 export interface GateFacts {
   hold: HoldObjection | undefined;
@@ -91,7 +91,7 @@ export function gateChecks(
   const checks: Write[] = [
     { kind: 'check', key: pauseKey(cluster, undefined), condition: absentOrOver('until') },
   ];
-  for (const scope of scopesJudging(node)) {
+  for (const scope of scopesContaining(node)) {
     const turn = reopening.find((state) => sameScope(state, scope));
     checks.push(
       { kind: 'check', key: tripKey(cluster, scope), condition: { kind: 'absent' } },

@@ -5,7 +5,7 @@ import { type BreakerVerdict, judgeBreaker } from './breaker.ts';
 import { type CanaryReading, canaryFree } from './canaries.ts';
 import { capText } from './limits-text.ts';
 import { judgePace, type PaceRefusal } from './reopening.ts';
-import { type Scope, sameScope, scopesContaining, scopesJudging } from './scope.ts';
+import { type Scope, sameScope, scopesContaining } from './scope.ts';
 import { countsFor, type ScopeCount } from './scope-counts.ts';
 import { type GateFacts, type GateRefusal, judgeGate } from './slot-gate.ts';
 import type { Places, Slot, SlotRequest } from './slot-items.ts';
@@ -53,7 +53,7 @@ export function judgeSlot(request: SlotRequest, facts: SlotFacts): Refusal | und
   return (
     judgeCounts(request, facts.now) ??
     judgeGate(facts.gate, request, judgeScopes(request, facts), facts.limits) ??
-    judgePace(scopesJudging(request), facts.gate.breakerStates, facts.now, facts.limits) ??
+    judgePace(scopesContaining(request), facts.gate.breakerStates, facts.now, facts.limits) ??
     judgeCanary(request, facts) ??
     judgeCaps(request, facts) ??
     judgeHour(facts)
@@ -74,7 +74,7 @@ function judgeCounts(request: SlotRequest, now: number): Refusal | undefined {
       now,
     );
   }
-  const missing = scopesJudging(request).find(
+  const missing = scopesContaining(request).find(
     (scope) => !request.counts.some((count) => sameScope(count, scope)),
   );
   return missing === undefined

@@ -21,7 +21,7 @@ import { commitSlot, readCommits } from './commits.ts';
 import { type DeadSlots, freeDeadSlots } from './dead-slots.ts';
 import { clusterPk, placesKey, prefixes, slotKey } from './keys.ts';
 import { reopeningOf } from './reopening.ts';
-import { CLUSTER_SCOPE, scopesJudging } from './scope.ts';
+import { CLUSTER_SCOPE, scopesContaining } from './scope.ts';
 import { readGate } from './slot-gate.ts';
 import {
   type Places,
@@ -108,7 +108,7 @@ export class Slots {
 
       const { counts: _counts, countedAt: _countedAt, ...lease } = request;
       const slot: Slot = { ...lease, fence: places.fence + 1, acquiredAt: now };
-      const scopes = scopesJudging(request);
+      const scopes = scopesContaining(request);
       const reopening = reopeningOf(scopes, gate.breakerStates, now, this.#limits);
       const writes = acquisition(slot, { places, canary, limits: this.#limits, now, reopening });
       const outcome = await this.#table.transact(writes, requestToken(slot.execution, writes));

@@ -191,7 +191,7 @@ describe('countsFor', () => {
     ]);
   });
 
-  it('gives the cluster only for a node without a pool', () => {
-    expect(names(countsFor(counts, { zone: 'z1' }))).toEqual(['cluster cluster']);
+  it('gives zone and cluster for a node without a pool', () => {
+    expect(names(countsFor(counts, { zone: 'z1' }))).toEqual(['zone z1', 'cluster cluster']);
   });
 });

@@ -280,6 +280,16 @@ describe('acquire', () => {
     await expect(slots.acquire(request('a'))).resolves.toMatchObject({ kind: 'acquired' });
   });
 
+  it('obeys the trip of a zone for a node without a pool', async () => {
+    const scope = { kind: 'zone', name: 'z' } as const;
+    await new Holds(table, clock).trip({ cluster: 'prod', scope, by: 'ana', reason: 'shaky' });
+    const single = slotRequest({ node: 'a', zone: 'z', counts, countedAt: now });
+    await expect(slotsWith().acquire(single)).resolves.toMatchObject({
+      code: 'breaker-tripped',
+      message: 'zone z: breaker tripped by ana: shaky',
+    });
+  });
+
   it('obeys a pause of the pool until it is over', async () => {
     const holds = new Holds(table, clock);
     const until = now + hour;
