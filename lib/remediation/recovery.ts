@@ -58,7 +58,9 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
       : answer('wait', judgement.code, judgement.message);
   }
   const wantsRestart = judgement.ladder.restartFirst || judgement.canaryFor !== undefined;
-  if (wantsRestart && facts.restartable && state.restart === undefined) {
+  // To evict its pod is more than to isolate the node.
+  const mayRestart = judgement.reach === 'replace' && facts.restartable;
+  if (wantsRestart && mayRestart && state.restart === undefined) {
     return answer('restart', 'restart', `restarting the pod of ${subjectOf(judgement.primary)}`);
   }
   if (!overdue) {

@@ -112,6 +112,13 @@ describe('decideRecovery', () => {
       'ceiling-isolate',
     ],
     [
+      'restarts no pod under the ceiling isolate',
+      factsOf({ ...crash, reach: 'isolate' }, { restartable: true }),
+      1,
+      'wait',
+      'hold-down',
+    ],
+    [
       'stops at isolation when the node cannot be replaced',
       factsOf(sandbox, { irreplaceable: { code: 'not-replaceable', message: 'bare EC2' } }),
       10,
