@@ -12,7 +12,7 @@ interface EpisodePorts {
   workflow: Pick<Workflow, 'status'>;
 }
 
-/** An attempt that never reached its first state is given up after this long. */
+/** An attempt that never reached its first state, or that nobody knows, is given up after this long. */
 const neverStartedMs = 15 * 60_000;
 
 /**
@@ -53,7 +53,10 @@ export async function keepEpisodes(
 }
 
 async function isLost(ports: EpisodePorts, episode: Episode, now: number): Promise<boolean> {
-  if (episode.execution === undefined) return now - episode.takenAt > neverStartedMs;
+  const isOld = now - episode.takenAt > neverStartedMs;
+  if (episode.execution === undefined) return isOld;
   const status = await ports.workflow.status(episode.execution);
+  // Its state machine was deleted, or 90 days have passed: no event and no report will ever come.
+  if (status.kind === 'not-found') return isOld;
   return status.kind === 'ended' && now - status.endedAt > longestFunctionTimeoutSeconds * 1000;
 }
