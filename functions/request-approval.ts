@@ -74,10 +74,10 @@ function factsFor({ state, question }: ApprovalEvent): string[] {
     ...(question === 'drain-blocked' && drain !== undefined
       ? [
           drain.message,
-          'retry: drain again, and evict also the pods that need consent. proceed: delete the NodeClaim now and let Karpenter end the drain. release: undo the isolation.',
+          'retry: drain again, and evict also the pods that need consent. proceed: replace the node now with the pods that are left on it; Karpenter goes on with the drain of a node of its own, and a machine of an Auto Scaling group ends at once, whatever budgets say. release: undo the isolation.',
         ]
       : [
-          'approve: taint, drain by the eviction API, delete the NodeClaim, verify the replacement. deny: undo the isolation.',
+          'approve: taint, drain by the eviction API, replace (delete the NodeClaim, or end the machine through its group), verify the replacement. deny: undo the isolation.',
         ]),
   ];
 }

@@ -102,6 +102,10 @@ describe('a drain that meets its deadline', () => {
     await failUntil(bad, 'WaitForPersonAboutDrain');
     const notice = world.notices.find(({ kind }) => kind === 'approval');
     expect(notice?.body).toMatch(/default\/db and default\/second/);
+    // What going on means for pods differs by the kind of the node, and nobody is to guess it.
+    expect(notice?.body).toMatch(
+      /a machine of an Auto Scaling group ends at once, whatever budgets/,
+    );
     expect(
       world.cluster.podsOn(bad).filter(({ metadata }) => metadata.labels?.app === 'web'),
     ).toEqual([]);
