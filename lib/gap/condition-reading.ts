@@ -31,6 +31,8 @@ export type ConditionReading =
  * the kubelet's nodeStatusReportFrequency): three reports were missed.
  */
 const STALE_MS = 15 * 60_000;
+/** A clock this much ahead makes the time of a report worth nothing: it would never grow old. */
+const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
  * Reads the condition of `type` on a node that is Ready, at `now` (epoch ms). `record`: of the fault
@@ -99,6 +101,10 @@ function staleness(
   if (now - heartbeat >= STALE_MS) {
     const message = `${says} was last reported at ${isoTime(heartbeat)}, ${ago(now - heartbeat)} ago: its detector may be dead`;
     return { message, detectorIsDead: true };
+  }
+  if (heartbeat - now > CLOCK_TOLERANCE_MS) {
+    const message = `${says} was last reported at ${isoTime(heartbeat)}, which lies in the future: the clock of the node is wrong`;
+    return { message, detectorIsDead: false };
   }
   const readySince = parseTime(conditionOf(node.status.conditions, 'Ready')?.lastTransitionTime);
   if (readySince !== undefined && heartbeat < readySince) {

@@ -187,6 +187,15 @@ describe('a condition of a detector that may be dead', () => {
     expect(reasons(well(1, { heard: null }))).toEqual([]);
   });
 
+  it('is unknown when the report lies in the future, which would never grow old', () => {
+    const ahead = (ms: number) => find([nodeThat('n1', { heard: -ms }), ...well(9)]);
+    expect(ahead(hour)).toMatchObject({
+      conditionFaults: [],
+      unknown: [{ node: 'n1', condition: 'KernelDeadlock', reason: 'condition-stale' }],
+    });
+    expect(ahead(30 * second).conditionFaults).toHaveLength(1);
+  });
+
   it('says nothing about the others: it is no witness', () => {
     const nodes = [nodeThat('n1'), ...well(9, { heard: hour })];
     expect(faults(nodes)[0]).toMatchObject({ blame: 'unclear' });
