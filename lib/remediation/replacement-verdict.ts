@@ -2,11 +2,16 @@ import { subjectOf } from '../gap/fault.ts';
 import type { StateTable } from '../ports.ts';
 import { Refutations } from '../safety/refuted.ts';
 import { Replacements } from '../safety/replacements.ts';
-import type { CommittedReplacement, ReplacementVerdict } from './verification.ts';
+import type { Awaited, CommittedReplacement, ReplacementVerdict } from './verification.ts';
+
+/** Awaited when the time was over: the old node is gone, and what was to come in its place is not. */
+const notReplaced: readonly Awaited[] = ['new-node', 'daemonsets-ready', 'pods-scheduled'];
 
 /**
  * Keeps what a replacement proved: a good one clears the bad ones of its pool, a bad one counts
- * against the pool and takes the blame for its DaemonSets off every node. Twice is the same as once.
+ * against the pool and takes the blame for its DaemonSets off every node. One that took a node away
+ * and brought none that is well counts against the pool, too: where capacity is short or new nodes
+ * come up broken, each further one would leave less. Twice is the same as once.
  */
 export async function keepVerdict(
   table: StateTable,
@@ -14,7 +19,8 @@ export async function keepVerdict(
   verdict: ReplacementVerdict,
 ): Promise<void> {
   const { cluster, execution, before, now } = commit;
-  if (verdict.kind !== 'replaced' && verdict.kind !== 'bad-replacement') return;
+  const isShort = verdict.kind === 'timed-out' && notReplaced.includes(verdict.what);
+  if (verdict.kind !== 'replaced' && verdict.kind !== 'bad-replacement' && !isShort) return;
   if (before.pool !== undefined) {
     await new Replacements(table).record({
       cluster,
@@ -23,7 +29,7 @@ export async function keepVerdict(
       verdict: verdict.kind === 'replaced' ? 'good' : 'bad',
     });
   }
-  if (verdict.kind === 'replaced') return;
+  if (verdict.kind !== 'bad-replacement') return;
   for (const gap of verdict.gaps) {
     const { node: newNode } = gap;
     const refutation = { daemonSet: subjectOf(gap), node: before.node, newNode, at: now };
