@@ -33,10 +33,13 @@ type Settings = Pick<Config, 'timings' | 'approvals' | 'drain'>;
 
 /**
  * When this drain began: it goes on only from a pass that was draining. A person's retry, the drain
- * after a recheck and the one after a turn back into hold-down begin anew.
+ * after a recheck and the one after a turn back into hold-down begin anew. A time in which the guards
+ * let nothing be evicted is none of the drain's: the pods get all of theirs before anything is forced.
  */
 export function drainStart(state: WorkflowState, now: number): number {
-  return state.drain?.next === 'draining' ? state.drain.startedAt : now;
+  const { drain } = state;
+  if (drain?.next !== 'draining') return now;
+  return drain.startedAt + (drain.heldSince === undefined ? 0 : now - drain.heldSince);
 }
 
 /** Whether the time of the drain is over at `now` (epoch ms). */
@@ -83,7 +86,7 @@ export function decideDrain(
     case 'node-recreated':
       return result('release', progress.kind, `${state.node}: ${progress.kind}`);
     case 'refused':
-      return refused(progress.refusal, state, startedAt, timings, now, result);
+      return refused(progress.refusal, state, timings, now, result);
     case 'drained':
       return state.taint === undefined
         ? result('recheck', 'drained-for-room', 'drained; looking whether room cured it', {
@@ -205,11 +208,10 @@ function ended(
     : result('drained', 'drained-with-volumes', message, done);
 }
 
-/** The guard said no. Health must last before it counts; doubt ends with the drain's time. */
+/** The guard said no. Health must last before it counts; doubt lasts no longer than a drain may. */
 function refused(
   refusal: GuardRefusal,
   state: WorkflowState,
-  startedAt: number,
   timings: Config['timings'],
   now: number,
   result: Answer,
@@ -217,14 +219,19 @@ function refused(
   const { code, message, passing, scope } = refusal;
   if (refusal.staysIsolated) return result('stay-isolated', code, message);
   if (passing === undefined) return result('release', code, message, scopeFields(scope));
+  const before = state.drain?.next === 'draining' ? state.drain : undefined;
+  const held = { startedAt: before?.startedAt ?? now, heldSince: before?.heldSince ?? now };
   if (passing !== 'healthy') {
-    if (now < startedAt + timings.drain * 1000) return result('draining', code, message);
+    if (now < held.startedAt + timings.drain * 1000) return result('draining', code, message, held);
     return result(passing === 'doubt' ? 'stay-isolated' : 'release', code, message);
   }
   const healthySince = state.drain?.healthySince || now;
   return now - healthySince >= timings.holdUp * 1000
     ? result('release', 'recovered', message, { healthySince })
-    : result('draining', 'hold-up', 'healthy for the moment: nothing is evicted', { healthySince });
+    : result('draining', 'hold-up', 'healthy for the moment: nothing is evicted', {
+        ...held,
+        healthySince,
+      });
 }
 
 /** Names what is in the way: pod, budget, what it allows, since when. At most five of them. */

@@ -124,6 +124,8 @@ export const drainSchema = z.object({
   /** The first drain of the attempt; pods and nodes that came later may be its consequence. */
   firstAt: epochMs,
   startedAt: epochMs,
+  /** Since when the guards let nothing be evicted, while they do not. */
+  heldSince: z.optional(epochMs),
   drainedAt: epochMs,
   /** Epoch ms at which no pod was left, while volumes are waited for. */
   leftAt: z.optional(epochMs),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultConfig } from '../../lib/config/load.ts';
-import { decideDrain, drainStart } from '../../lib/remediation/drain-decision.ts';
+import { decideDrain, drainStart, isDrainOver } from '../../lib/remediation/drain-decision.ts';
 import type {
   DrainBlocker,
   Draining,
@@ -399,6 +399,26 @@ describe('decideDrain', () => {
 });
 
 describe('drainStart', () => {
+  it('leaves out the time in which the guards let nothing be evicted', () => {
+    const refusal: GuardRefusal = { code: 'claims-unreadable', message: '', passing: 'doubt' };
+    const refused = (from: WorkflowState, at: number) =>
+      decideDrain({ kind: 'refused', evicted: 0, refusal }, from, config, at);
+    const first = refused(begun(5), now);
+    expect(first).toMatchObject({ next: 'draining', startedAt: now - 5 * minute, heldSince: now });
+    const later = refused({ ...state, drain: first }, now + 20 * minute);
+    expect(later).toMatchObject({ startedAt: now - 5 * minute, heldSince: now });
+    const again = { ...state, drain: later };
+    const resumed = now + 24 * minute;
+    expect(drainStart(again, resumed)).toBe(resumed - 5 * minute);
+    expect(isDrainOver(again, config.timings, resumed)).toBe(false);
+    expect(decideDrain(draining(), again, config, resumed)).toMatchObject({
+      next: 'draining',
+      startedAt: resumed - 5 * minute,
+    });
+    // Without an end of the doubt it is a case for a person, as before.
+    expect(refused(again, now + 25 * minute).next).toBe('stay-isolated');
+  });
+
   it('goes on from a pass that was draining, and begins anew otherwise', () => {
     expect(drainStart(state, now)).toBe(now);
     expect(drainStart(begun(5), now)).toBe(now - 5 * minute);

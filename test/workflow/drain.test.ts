@@ -1,7 +1,8 @@
 /** Whole attempts whose drain does not go smoothly. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { KubernetesError } from '../../lib/errors.ts';
 import type { Pod } from '../../lib/kubernetes/objects.ts';
-import { addUsual, World, type WorldOptions } from './world.ts';
+import { addUsual, minute, World, type WorldOptions } from './world.ts';
 
 let world: World;
 afterEach(() => world.stop());
@@ -140,6 +141,28 @@ describe('a drain that meets its deadline', () => {
     expect(world.path).not.toContain('WaitForPersonAboutDrain');
     expect(requests('DELETE', /\/pods\//)).toEqual([]);
     expect(requests('DELETE', /\/nodeclaims\//)).toHaveLength(1);
+  });
+
+  it('forces nothing for the time in which nothing could be told and nothing was evicted', async () => {
+    let isUnreadable = false;
+    const bad = await begin({
+      yaml: 'drain: { force: { pods: [budget], grace: 1s } }\n',
+      wrap: (client) => ({
+        ...client,
+        listRemediations: async () => {
+          if (isUnreadable) throw new KubernetesError('forbidden', 'not allowed');
+          return [];
+        },
+      }),
+    });
+    addBlocked(bad);
+    await failUntil(bad, 'TaintNode');
+    isUnreadable = true;
+    await world.pass(27);
+    isUnreadable = false;
+    const goesOn = world.clock.now();
+    await world.until(() => requests('DELETE', /\/pods\/db-/).length > 0);
+    expect(world.clock.now() - goesOn).toBeGreaterThan(25 * minute);
   });
 
   it('forces what the configuration names, after the time of the drain and with a grace', async () => {
