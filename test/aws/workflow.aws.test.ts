@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HistoryEvent } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { setFunctions } from '../../cdk/functions.ts';
 import { AccountClient } from '../../lib/aws/account-client.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GapRecordStore } from '../../lib/gap/record-store.ts';
@@ -173,6 +174,22 @@ describe.concurrent('remediate-node', () => {
       await nodegap.stop(execution);
     });
 
+    it('asks EC2 about a node that is not Ready, in every judgement', async () => {
+      const nodegap = await installed('observer', '', 'holdDown: 1s', 'karpenterNodeRepair: off');
+      const { node, nodeUid } = firstNode(nodegap);
+      nodegap.cluster.operations.stopKubelet(node);
+      const state = { cluster, node, nodeUid, episode: 1, attempt: 1 };
+      const execution = `arn:aws:states:${region}:${account}:execution:observer:none`;
+      const asking = Object.entries(setFunctions).filter(([, { asksEc2 }]) => asksEc2);
+      for (const [file] of asking) {
+        await vi.waitFor(async () => {
+          // Nothing of the kind goes on: whatever it finds, it has to look.
+          await nodegap.call(file, { cluster, state, execution }).catch(() => undefined);
+          expect(nodegap.calledBy(file)).toContain('ec2:DescribeInstanceStatus');
+        }, patient);
+      }
+    });
+
     it('gets the slot back from an execution that was stopped in hold-down', async () => {
       const { nodegap, bad, execution } = await attempted('stop', '', 'holdDown: 10m');
       await hasEntered(nodegap, execution, 'CheckRecovery');
@@ -254,14 +271,19 @@ describe('the rights of the functions', () => {
 // ── the scene ──────────────────────────────────────────────────────────────────────────────────
 
 const always = 'approvals: { policy: always }\n';
-const patient = { timeout: 110_000, interval: 300 };
+const patient = { timeout: 240_000, interval: 1_000 };
 
 /** An installation of its own over ten nodes with a required CNI and a workload under a budget. */
-async function installed(prefix: string, yaml = '', timings = 'holdDown: 1s') {
+async function installed(
+  prefix: string,
+  yaml = '',
+  timings = 'holdDown: 1s',
+  clusterYaml = 'karpenterNodeRepair: on',
+) {
   const installation = await install(aws, {
     prefix,
     yaml: `clusters:
-  - { name: ${cluster}, region: ${region}, mode: act }
+  - { name: ${cluster}, region: ${region}, mode: act, ${clusterYaml} }
 timings:
   { nodeGrace: 0s, podGrace: 0s, confirmation: 0s, holdUp: 1s, poll: 5s, approval: 1m, ${timings} }
 ${yaml}`,

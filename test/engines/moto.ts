@@ -35,7 +35,8 @@ export interface MotoRun extends Run {
 }
 
 const patient = { timeout: 280_000, interval: 250 };
-const lookSeldom = { timeout: 280_000, interval: 1_000 };
+// Each look and each scan takes time from all the others.
+const lookSeldom = { timeout: 280_000, interval: 2_000 };
 
 export async function runOnMoto(
   aws: Account,
@@ -125,6 +126,7 @@ function sceneOf(nodegap: Installation, calls: TaskCall[]): Scene {
     called,
     async scanned() {
       await nodegap.scan();
+      await sleep(1_500);
     },
     open: async () => (await questions()).length,
     async asked() {
@@ -159,7 +161,7 @@ async function started(nodegap: Installation, scenario: Scenario, scene: Scene):
     const [execution] = await nodegap.executions();
     if (execution === undefined) throw new Error(`${scenario.id} was not begun`);
     return execution;
-  }, patient);
+  }, lookSeldom);
 }
 
 function historyOf(events: HistoryEvent[], status: string): History {

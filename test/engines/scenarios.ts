@@ -34,25 +34,6 @@ export const scenarios: Scenario[] = [
     leaves: ['mark', 'cordon', 'taint'],
   },
   {
-    id: 'dead',
-    title: 'a dead node is given up when EC2 agrees, and its slow end is told',
-    // Karpenter waits for the pods of a dead kubelet, longer than this test does.
-    timings: { verification: '1m' },
-    clusterYaml: 'karpenterNodeRepair: off',
-    strike({ cluster, node }) {
-      cluster.operations.stopKubelet(node);
-      cluster.operations.setInstanceChecks(node, 'impaired');
-    },
-    async meanwhile(scene) {
-      // Its pods never leave, since no kubelet ends them.
-      await scene.decide(await scene.asked(), 'proceed');
-    },
-    ends: { status: 'SUCCEEDED', code: 'deletion-stuck', node: 'leaving' },
-    through: ['WaitForPersonAboutDrain', 'TakePlaceAgain', 'ReplaceNode', 'VerifyReplacement'],
-    notThrough: ['RestartDaemonPod'],
-    leaves: ['mark', 'cordon', 'taint'],
-  },
-  {
     id: 'freed',
     title: 'a drain that a budget blocked goes on when a person has made room',
     prepare(cluster) {
@@ -131,7 +112,9 @@ export const scenarios: Scenario[] = [
       const fresh = () =>
         cluster.nodesOf('general').find(({ metadata }) => !before.has(metadata.uid))?.metadata.name;
       await scene.until(() => fresh() !== undefined);
-      cluster.setFault({ node: fresh() ?? '', daemonSet: cni }, { kind: 'crash-loop' });
+      cluster.setFault({ node: fresh() ?? '', daemonSet: cni }, { kind: 'sandbox' });
+      // A fault has to be confirmed here, too.
+      for (let scans = 0; scans < 8; scans += 1) await scene.scanned();
     },
     ends: { status: 'SUCCEEDED', code: 'bad-replacement', node: 'replaced' },
     through: ['ReplaceNode', 'VerifyReplacement'],
@@ -150,7 +133,7 @@ export const scenarios: Scenario[] = [
       const nodes = cluster.nodesOf('general');
       for (const [index, name] of agents.entries()) {
         const node = nodes[index]?.metadata.name ?? '';
-        cluster.setFault({ node, daemonSet: `kube-system/${name}` }, { kind: 'crash-loop' });
+        cluster.setFault({ node, daemonSet: `kube-system/${name}` }, { kind: 'sandbox' });
       }
     },
     start: 'person',
@@ -275,7 +258,7 @@ export const scenarios: Scenario[] = [
       await scene.asked();
       heal(scene);
       // Healthy for hold-up.
-      for (let scans = 0; scans < 6 && (await scene.open()) > 0; scans += 1) await scene.scanned();
+      for (let scans = 0; scans < 30 && (await scene.open()) > 0; scans += 1) await scene.scanned();
     },
     ends: { status: 'SUCCEEDED', code: 'recovered', node: 'released' },
     through: ['WaitForPerson', 'ReleaseNode'],

@@ -28,11 +28,4 @@ export const exceptions: Exception[] = [
     actions: ['lambda:GetFunction', 'lambda:InvokeFunction'],
     reason: "CDK's own function between CloudFormation and the publisher; its code is not here",
   },
-  {
-    functions: /-public-restart-daemon-pod$/,
-    actions: ['ec2:DescribeInstanceStatus'],
-    reason:
-      'asked by the reading that all acting functions share, when a node is NotReady right then: ' +
-      'a pod is never restarted for that fault itself',
-  },
 ];
