@@ -257,7 +257,18 @@ describe('the end of a machine', () => {
     expect(world.node(bad)).toBeUndefined();
   });
 
-  it('C94: the out-of-service taint is named only once the machine is terminated, and never set', async () => {
+  it('C94: the out-of-service taint is not named while the machine still runs', async () => {
+    const bad = await begin();
+    scaling().settings('general').hookHolds = true;
+    await world.until(() => world.path.includes('VerifyReplacement'));
+    world.cluster.operations.stopKubelet(bad);
+    await world.pass(20);
+    expect(codes()).toEqual(['deletion-stuck']);
+    expect(world.outcomes[0]?.message).toContain('is running');
+    expect(world.outcomes[0]?.message).not.toContain('kubectl taint');
+  });
+
+  it('C94: the out-of-service taint is named once the machine is terminated, and never set', async () => {
     const bad = await begin();
     scaling().settings('general').nodesStay = true;
     await world.until(() => world.path.includes('VerifyReplacement'));
