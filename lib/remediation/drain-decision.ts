@@ -222,7 +222,15 @@ function refused(
   const before = state.drain?.next === 'draining' ? state.drain : undefined;
   const held = { startedAt: before?.startedAt ?? now, heldSince: before?.heldSince ?? now };
   if (passing !== 'healthy') {
-    if (now < held.startedAt + timings.drain * 1000) return result('draining', code, message, held);
+    const endsInMs = held.startedAt + timings.drain * 1000 - now;
+    if (endsInMs > 0) {
+      // Drain and doubt may take turns for long, and the history of an execution is bounded.
+      const paced = { waitedMs: now - held.heldSince, endsInMs, pollSeconds: timings.poll };
+      return result('draining', code, message, {
+        ...held,
+        waitSeconds: secondsToNextLook(paced),
+      });
+    }
     return result(passing === 'doubt' ? 'stay-isolated' : 'release', code, message);
   }
   const healthySince = state.drain?.healthySince || now;

@@ -407,6 +407,7 @@ describe('drainStart', () => {
     expect(first).toMatchObject({ next: 'draining', startedAt: now - 5 * minute, heldSince: now });
     const later = refused({ ...state, drain: first }, now + 20 * minute);
     expect(later).toMatchObject({ startedAt: now - 5 * minute, heldSince: now });
+    expect([first.waitSeconds, later.waitSeconds]).toEqual([30, 150]);
     const again = { ...state, drain: later };
     const resumed = now + 24 * minute;
     expect(drainStart(again, resumed)).toBe(resumed - 5 * minute);
