@@ -36,6 +36,7 @@ import {
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
+import { executionSeconds } from '../../lib/config/semantics.ts';
 import { addRetries, follow } from './states.ts';
 
 /** The functions that the machine calls; the names are those of the files in functions/. */
@@ -65,8 +66,8 @@ export interface RemediateNodeMachineProps {
 /** Longer than the timeout of every function, so that the function ends first. */
 const taskTimeout = Duration.seconds(90);
 
-/** A year is the limit of Step Functions; nothing here may come near a week. */
-const executionTimeout = Duration.days(3);
+/** The configuration is held to it (lib/config/semantics.ts). */
+const executionTimeout = Duration.seconds(executionSeconds);
 
 export class RemediateNodeMachine extends Construct {
   readonly stateMachine: StateMachine;

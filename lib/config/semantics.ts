@@ -2,6 +2,7 @@
  * Checks of nodegap.yaml that compare entries with each other. They run on the parsed YAML itself,
  * so that they are reported together with whatever the schema finds.
  */
+import { formatDuration } from './duration.ts';
 import type { Config } from './model.ts';
 import { nearest } from './suggest.ts';
 
@@ -87,8 +88,33 @@ export function semanticProblems(root: unknown): Problem[] {
   ];
 }
 
+/** How long one execution may live, in seconds; a year is the limit of Step Functions. */
+export const executionSeconds = 3 * 86_400;
+
 /** Problems of a configuration that is valid otherwise. */
-export function budgetProblems({ timings, drain }: Config): Problem[] {
+export function budgetProblems(config: Config): Problem[] {
+  return [...pollProblems(config), ...lifetimeProblems(config)];
+}
+
+/** An execution that outlives its time ends without an answer, while people are told that they have one. */
+function lifetimeProblems({ timings, drain, approvals }: Config): Problem[] {
+  const questions = { never: 0, 'drain-blocked': 1, always: 2 }[approvals.policy];
+  const parts = [
+    ['approval', questions * timings.approval],
+    ['drain', (drain.force.pods.length > 0 ? 2 : 1) * timings.drain],
+    ['holdDown', timings.holdDown],
+    ['holdDownNodeNotReady', timings.holdDownNodeNotReady - timings.holdDown],
+    ['verification', timings.verification],
+    ['volumes', timings.volumes],
+  ] as const;
+  const total = parts.reduce((sum, [, seconds]) => sum + Math.max(0, seconds), 0);
+  if (total <= executionSeconds) return [];
+  const [longest] = parts.toSorted(([, a], [, b]) => b - a)[0] ?? ['approval'];
+  const message = `one execution lives for ${formatDuration(executionSeconds)} at most, and hold-down, answers of persons (${questions}), drain, volumes and verification together may take ${formatDuration(total)}; shorten this one first`;
+  return [{ path: ['timings', longest], message }];
+}
+
+function pollProblems({ timings, drain }: Config): Problem[] {
   // What is forced takes the time of the drain once more.
   const drains = drain.force.pods.length > 0 ? 2 : 1;
   const watched =

@@ -217,6 +217,16 @@ breaker:
       `${minimal}drain: {force: {pods: [budget]}}\ntimings: {poll: 5s, drain: 70m}`,
       /timings.poll: 5s is too short.*write at least 8s/,
     ],
+    [
+      'more time for a person than an execution lives',
+      `${minimal}approvals: {policy: always}\ntimings: {approval: 40h}`,
+      /timings.approval: one execution lives for 72h at most.*answers of persons \(2\).*take 81h20m/,
+    ],
+    [
+      'a drain that outlives its execution',
+      `${minimal}timings: {drain: 70h, poll: 10m}`,
+      /timings.drain: one execution lives for 72h at most/,
+    ],
     ['a replacement that does not exist', `${minimal}replacement: {other: delete}`, /not notify/],
   ])('refuses %s with a line that says so', (_what, text, expected) => {
     const problems = problemsIn(text);
