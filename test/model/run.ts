@@ -300,6 +300,7 @@ class Play {
         return;
       case 'human':
         this.#human(step.act, node, daemonSet);
+        model.truth.refresh(node);
     }
   }
 
@@ -329,6 +330,7 @@ class Play {
         return;
       default:
         this.#human(act, node, daemonSets[0]);
+        model.truth.refresh(node);
     }
   }
 

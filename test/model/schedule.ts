@@ -90,7 +90,7 @@ const stateNames = Object.entries(definition.States)
   .filter(([, { Type }]) => Type === 'Task' || Type === 'Wait')
   .map(([name]) => name);
 
-const setup: fc.Arbitrary<Setup> = fc.record({
+const setupFields = {
   seed: fc.integer({ min: 1, max: 1000 }),
   nodes: fc.integer({ min: 3, max: 6 }),
   secondPool: fc.boolean(),
@@ -114,7 +114,8 @@ const setup: fc.Arbitrary<Setup> = fc.record({
   parallelPerPool: fc.integer({ min: 1, max: 2 }),
   parallelPerCluster: fc.integer({ min: 1, max: 3 }),
   replacementsPerHour: fc.integer({ min: 1, max: 3 }),
-});
+};
+const setup: fc.Arbitrary<Setup> = fc.record(setupFields);
 
 const node: fc.Arbitrary<Pick> = fc.record({
   of: fc.constantFrom('any' as const, 'marked' as const, 'ill' as const),
@@ -177,6 +178,34 @@ const trouble: fc.Arbitrary<Trouble> = fc.oneof(
     at: fc.constant('edge' as const),
     target: fc.constantFrom(...edges),
   }),
+);
+
+/** Where an attempt is past its beginnings. */
+const lateStates = stateNames.filter(
+  (name) => !['ConfirmGap', 'AcquireSlot', 'WaitForRecovery', 'RestartDaemonPod'].includes(name),
+);
+
+/** What lies in wait for an attempt that is on its way. */
+const armed = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: step('when', {
+      at: fc.constantFrom(...lateStates),
+      act: fc.constantFrom(...whenActs),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: step('stop', {
+      at: fc.constantFrom(...lateStates),
+      janitor: fc.constantFrom('told' as const, 'late' as const, 'lost' as const),
+    }),
+  },
+  { weight: 2, arbitrary: step('trouble', { trouble }) },
+  {
+    weight: 1,
+    arbitrary: step('twice', { times: fc.integer({ min: 1, max: 20 }), together: fc.boolean() }),
+  },
 );
 
 const happening = fc.oneof(
@@ -283,21 +312,51 @@ const passage: fc.Arbitrary<Step[]> = fc
     minutes === 0 ? [first] : [first, { do: 'wait', minutes, scans: 'each' }],
   );
 
-/** Each begins with a node that fails, and lets it come to something. */
-export const schedule: fc.Arbitrary<Schedule> = fc.noBias(
-  fc.record({
-    setup,
-    steps: fc
-      .tuple(
-        fault,
-        fc.integer({ min: 2, max: 12 }),
-        fc.array(passage, { minLength: 1, maxLength: 20, size: 'max' }),
-      )
-      .map(([first, minutes, rest]): Step[] => [
-        first,
-        { do: 'wait', minutes, scans: 'each' },
-        ...rest.flat(),
-      ]),
-    holdsStay: fc.boolean(),
+/** Anything at all, beginning with a node that fails. */
+const broad: fc.Arbitrary<Schedule> = fc.record({
+  setup,
+  steps: fc
+    .tuple(
+      fault,
+      fc.integer({ min: 2, max: 12 }),
+      fc.array(passage, { minLength: 1, maxLength: 20, size: 'max' }),
+    )
+    .map(([first, minutes, rest]): Step[] => [
+      first,
+      { do: 'wait', minutes, scans: 'each' },
+      ...rest.flat(),
+    ]),
+  holdsStay: fc.boolean(),
+});
+
+/** A node that would be replaced if nothing came between, and what comes between. */
+const deep: fc.Arbitrary<Schedule> = fc.record({
+  setup: fc.record({
+    ...setupFields,
+    approvals: fc.constantFrom('never' as const, 'never' as const, 'always' as const),
+    ceiling: fc.constant('replace' as const),
+    maxUnhealthyPercent: fc.constantFrom(34, 50, 100),
   }),
-);
+  steps: fc
+    .tuple(
+      fc.array(armed, { minLength: 1, maxLength: 3, size: 'max' }),
+      step('fault', {
+        node: anyNode,
+        daemonSet,
+        kind: fc.constantFrom('sandbox' as const, 'volume' as const, 'missing' as const),
+        healsAfter: fc.constantFrom(0, 0, 0, 6),
+        curedByRestart: fc.constant(false),
+      }),
+      fc.integer({ min: 6, max: 14 }),
+      fc.array(passage, { maxLength: 10, size: 'max' }),
+    )
+    .map(([first, failing, minutes, rest]): Step[] => [
+      ...first,
+      failing,
+      { do: 'wait', minutes, scans: 'each' },
+      ...rest.flat(),
+    ]),
+  holdsStay: fc.boolean(),
+});
+
+export const schedule: fc.Arbitrary<Schedule> = fc.noBias(fc.oneof(broad, deep));
