@@ -17,7 +17,7 @@ const evictions = () =>
 
 /** A drain that a budget holds up, so that something can change in the middle of it. */
 async function inDrain(): Promise<string> {
-  world = new World();
+  world = new World({ yaml: 'drain: { barePods: evict }\n' });
   const [bad = ''] = addUsual(world, 6);
   world.cluster.addDeployment({
     name: 'db',
@@ -32,7 +32,12 @@ async function inDrain(): Promise<string> {
   return bad;
 }
 
-/** The budget goes away: whatever is still allowed happens now. */
+/** A pod that a pass of the drain would evict at once. */
+function addEvictable(node: string): void {
+  world.cluster.addPod({ name: 'late', node });
+}
+
+/** The pod that is in the way goes: whatever is still allowed happens now. */
 function freeTheDrain(): void {
   world.cluster.addBudget({ name: 'none', matchLabels: { app: 'nothing' }, minAvailable: 0 });
   const db = world.cluster.list('pods').find(({ metadata }) => metadata.name.startsWith('db-'));
@@ -56,6 +61,8 @@ const taint = (bad: string, key: string) =>
   world.cluster.operations.editNode(bad, ({ spec }) => {
     spec.taints = [...(spec.taints ?? []), { key, effect: 'NoSchedule' }];
   });
+const isReady = (bad: string) =>
+  world.node(bad)?.status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 const undo = ({ metadata, spec }: Node) => {
   delete spec.unschedulable;
   spec.taints = [];
@@ -88,7 +95,11 @@ describe('what changes in the middle of a drain holds at the next step', () => {
     [
       'the node is not Ready',
       'left-to-karpenter',
-      (bad) => world.cluster.operations.stopKubelet(bad),
+      async (bad) => {
+        world.cluster.operations.stopKubelet(bad);
+        // Until then the cluster itself takes the node for Ready.
+        await world.until(() => !isReady(bad));
+      },
     ],
     ['only an alert is allowed', 'ceiling-alert', () => ceiling('alert')],
   ];
@@ -96,6 +107,7 @@ describe('what changes in the middle of a drain holds at the next step', () => {
     const bad = await inDrain();
     const before = evictions().length;
     await change(bad);
+    addEvictable(bad);
     await world.pass(3);
     freeTheDrain();
     await world.pass(25);
@@ -126,6 +138,7 @@ describe('what changes in the middle of a drain holds at the next step', () => {
     const bad = await inDrain();
     const before = evictions().length;
     ceiling('isolate');
+    addEvictable(bad);
     await world.pass(3);
     freeTheDrain();
     await world.pass(20);
@@ -134,6 +147,18 @@ describe('what changes in the middle of a drain holds at the next step', () => {
     expect(deletions()).toEqual([]);
     expect(world.traces(bad)).toEqual(['mark', 'cordon', 'taint']);
     expect(world.notices.at(-1)).toMatchObject({ kind: 'alert' });
+  });
+
+  it('C61: a recovery: no more evictions, and released after hold-up', async () => {
+    const bad = await inDrain();
+    const before = evictions().length;
+    world.cluster.clearFault({ node: bad, daemonSet: cni });
+    addEvictable(bad);
+    await world.pass(10);
+    expect(codes()).toEqual(['recovered']);
+    expect(evictions()).toHaveLength(before);
+    expect(deletions()).toEqual([]);
+    expect(world.traces(bad)).toEqual([]);
   });
 
   it('a DaemonSet that is not required any more: released after hold-up', async () => {
