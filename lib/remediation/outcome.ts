@@ -81,7 +81,7 @@ function endingOf(state: WorkflowState, config: Config | undefined, now: number)
   if (state.failure !== undefined) {
     return {
       code: 'failed',
-      message: `${state.failure.Error}: ${firstLine(state.failure.Cause ?? 'no more is known')}`,
+      message: `${state.failure.Error}: ${reasonIn(state.failure.Cause)}`,
       voice: 'alert',
       node: nodeAfter(state),
       nextAttempt: now + afterFailureMs(state.attempt),
@@ -232,6 +232,23 @@ function nodeBefore(state: WorkflowState): 'isolated' | 'untouched' {
 /** 5 minutes, then twice as long each time, to 1 hour: what fails for good is told more rarely. */
 function afterFailureMs(attempt: number): number {
   return Math.min(60, 5 * 2 ** Math.min(attempt - 1, 4)) * minute;
+}
+
+/**
+ * The words for a person in a Cause. Lambda makes a JSON document of what a function threw, with the
+ * trace: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
+ */
+function reasonIn(cause = 'no more is known'): string {
+  return firstLine(/^\{/.test(cause) ? (messageIn(cause) ?? cause) : cause);
+}
+
+function messageIn(json: string): string | undefined {
+  try {
+    const { errorMessage } = JSON.parse(json) as { errorMessage?: unknown };
+    return typeof errorMessage === 'string' ? errorMessage : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function firstLine(text: string): string {

@@ -135,6 +135,22 @@ describe('outcomeOf', () => {
         message: 'Kubernetes.forbidden: line one',
       },
     ],
+    [
+      'a failure as Lambda words it',
+      {
+        isolation,
+        failure: {
+          Error: 'E',
+          Cause: '{"errorType":"E","errorMessage":"what is\\nwrong","trace":["E: what is"]}',
+        },
+      },
+      { code: 'failed', node: 'isolated', voice: 'alert', message: 'E: what is' },
+    ],
+    [
+      'a failure whose cause only begins like that',
+      { isolation, failure: { Error: 'E', Cause: '{"errorType":' } },
+      { code: 'failed', node: 'isolated', voice: 'alert', message: 'E: {"errorType":' },
+    ],
   ];
   const more: typeof table = [
     [
