@@ -36,6 +36,11 @@ export function guard(
       message: 'the right to work on this node belongs to another execution',
     };
   }
+  if (slot.parkedAt !== undefined) {
+    // Parked by a task that outlived its retry: its parallel place may be another node's by now.
+    const message = `the slot of ${state.node} waits for a person, and has no parallel place`;
+    return { kind: 'refused', code: 'slot-parked', message };
+  }
   const { judgement } = situation;
   const isIsolated = state.isolation?.next === 'isolated';
   if (isIsolated && judgement.kind !== 'gone' && judgement.kind !== 'refuse') {

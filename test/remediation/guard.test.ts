@@ -55,6 +55,11 @@ describe('guard', () => {
     expect(decide({})).toEqual({ kind: 'go', act, fence: 7 });
   });
 
+  it('refuses without a parallel place, which a late task may have given up', () => {
+    const parked = [{ ...slot, parkedAt: t0 }];
+    expect(decide({ slots: parked })).toMatchObject({ kind: 'refused', code: 'slot-parked' });
+  });
+
   const lost: [string, Slot[], Partial<WorkflowState>][] = [
     ['nobody has the slot', [], {}],
     ['the slot is of another node', [{ ...slot, nodeUid: 'uid-n2' }], {}],
