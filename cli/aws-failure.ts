@@ -34,6 +34,12 @@ function explained(cause: unknown, { functionName, region }: AwsTarget): UsageEr
   if (message === 'Region is missing') {
     return new UsageError('no AWS region', { cause, hint: '--region or AWS_REGION' });
   }
+  if (message.startsWith('Region not accepted')) {
+    return new UsageError(`"${place}" is not an AWS region`, {
+      cause,
+      hint: 'write for example eu-west-1',
+    });
+  }
   const fault = message.includes('Could not load credentials')
     ? 'no AWS credentials'
     : credentialFaults[name];

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import * as z from 'zod';
 import { parseDuration } from '../../lib/config/duration.ts';
 import { NodegapError, UsageError } from '../../lib/errors.ts';
@@ -31,7 +31,7 @@ export function pauseCommand(context: CommandContext): Command {
     'begin nothing new in a cluster or pool, and undo what is isolated',
   )
     .option('--pool <name>', 'only in this pool')
-    .requiredOption('--reason <text>', 'why, for others')
+    .requiredOption('--reason <text>', 'why, for others (required)')
     .option('--for <duration>', 'ends by itself after this time, for example 2h');
 }
 
@@ -45,9 +45,9 @@ export function resumeCommand(context: CommandContext): Command {
 /** `nodegap trip`: opens the breaker of a scope by hand. */
 export function tripCommand(context: CommandContext): Command {
   return order(context, 'trip', 'open the breaker of a cluster, pool or zone until it is reset')
-    .option('--pool <name>', 'of this pool')
+    .addOption(new Option('--pool <name>', 'of this pool').conflicts('zone'))
     .option('--zone <name>', 'of this zone')
-    .requiredOption('--reason <text>', 'why, for others');
+    .requiredOption('--reason <text>', 'why, for others (required)');
 }
 
 /** `nodegap reset`: takes back trip, cool-down, reopening and bad replacements of a scope. */
@@ -57,7 +57,7 @@ export function resetCommand(context: CommandContext): Command {
     'reset',
     'take back a trip, a cool-down, a reopening, and what stopped a pool after bad replacements',
   )
-    .option('--pool <name>', 'of this pool')
+    .addOption(new Option('--pool <name>', 'of this pool').conflicts('zone'))
     .option('--zone <name>', 'of this zone')
     .option('--reason <text>', 'why, for others');
 }
@@ -75,6 +75,7 @@ function order(context: CommandContext, action: string, description: string): Co
 
 async function send({ io }: CommandContext, action: string, options: Options): Promise<void> {
   const { cluster, pool, zone, reason = '' } = options;
+  checkReason(options.reason);
   const seconds = options.for === undefined ? undefined : secondsOf(options.for);
   const client = await accountClient(io, options);
   const by = await client.identity();
@@ -99,11 +100,22 @@ async function send({ io }: CommandContext, action: string, options: Options): P
   }
 }
 
+const longestReason = 500;
+
+/** @throws UsageError for words that say nothing, or too much. */
+function checkReason(reason: string | undefined): void {
+  if (reason === undefined) return;
+  if (reason.trim() === '') throw new UsageError('--reason: is empty; say why, for others');
+  if (reason.length <= longestReason) return;
+  throw new UsageError(`--reason: has ${reason.length} characters, ${longestReason} are the most`);
+}
+
 /** @throws UsageError for what is no duration, and for none at all. */
 function secondsOf(text: string): number {
   const seconds = parseDuration(text);
   if (seconds !== undefined && seconds > 0) return seconds;
-  throw new UsageError(`--for: "${text}" is not a duration`, {
+  const why = seconds === 0 ? 'is no time at all' : 'is not a duration';
+  throw new UsageError(`--for: "${text}" ${why}`, {
     hint: 'write hours, minutes and seconds, for example 2h or 1h30m',
   });
 }

@@ -69,7 +69,7 @@ export class ConfigStore {
     const pointer = await this.#table.get(currentKey);
     if (pointer === undefined) {
       throw new NodegapError('ConfigMissing', 'no configuration was ever published', {
-        hint: 'deploy, or run: nodegap config push FILE',
+        hint: 'deploy the stack, which publishes it',
       });
     }
     const sha256 = textOf(pointer, 'sha256');

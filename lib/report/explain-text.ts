@@ -142,7 +142,7 @@ function timingsBlock(options: ExplainOptions): string[] {
 /** What is set for a drain whose time is over, where it is not the default. */
 function deadlineText({ atDeadline, force }: DrainConfig): string[] {
   const parts = [
-    ...(force.pods.length > 0 ? [`forces pods against which speaks ${force.pods.join(', ')}`] : []),
+    ...(force.pods.length > 0 ? [`deletes pods held back only by ${force.pods.join(', ')}`] : []),
     ...(atDeadline === 'proceed' ? ['replaces the node with the pods that are left'] : []),
   ];
   return parts.length === 0 ? [] : [`of a drain, nodegap ${parts.join('; then ')}`];

@@ -80,6 +80,11 @@ describe('nodegap approvals', () => {
   it.each([
     [new Error('Region is missing'), 'no AWS region', '--region or AWS_REGION'],
     [
+      new Error('Region not accepted: region="a b" is not a valid hostname component.'),
+      '"eu-west-1" is not an AWS region',
+      'write for example eu-west-1',
+    ],
+    [
       named('CredentialsProviderError', 'Could not load credentials from any providers'),
       'no AWS credentials',
       signIn,

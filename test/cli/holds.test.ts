@@ -59,7 +59,16 @@ describe('nodegap pause, resume, trip and reset', () => {
     [['pause'], "error: required option '--reason <text>' not specified"],
     [['trip', '--pool', 'p'], "error: required option '--reason <text>' not specified"],
     [['pause', '--reason', 'r', '--for', '2 hours'], 'error: --for: "2 hours" is not a duration'],
-    [['pause', '--reason', 'r', '--for', '0s'], 'error: --for: "0s" is not a duration'],
+    [['pause', '--reason', 'r', '--for', '0s'], 'error: --for: "0s" is no time at all'],
+    [['pause', '--reason', ' '], 'error: --reason: is empty; say why, for others'],
+    [
+      ['trip', '--reason', 'r'.repeat(501)],
+      'error: --reason: has 501 characters, 500 are the most',
+    ],
+    [
+      ['reset', '--pool', 'p', '--zone', 'z'],
+      "error: option '--pool <name>' cannot be used with option '--zone <name>'",
+    ],
     [['pause', '--zone', 'a', '--reason', 'r'], "error: unknown option '--zone'"],
     [['resume', 'prod'], 'error: resume takes no argument "prod"'],
   ])('%j ends before anybody is asked', async (argv, message) => {

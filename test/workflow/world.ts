@@ -135,7 +135,7 @@ export class World {
     return this.#config;
   }
 
-  /** Publishes another configuration, as `nodegap config push` does. */
+  /** Publishes another configuration, as a deploy does. */
   configure(options: Pick<WorldOptions, 'mode' | 'yaml'> & { cluster?: string }): void {
     this.#config = this.#load(options);
   }
