@@ -16,23 +16,28 @@ export function makeHandler(ports: Pick<Ports, 'clients' | 'installation' | 'log
     'ReleaseNode',
     ports.log,
     async ({ state, execution }): Promise<ReleaseResult> => {
-      const slot = await slotOn(ports.table, state.cluster, state.nodeUid);
-      if (slot !== undefined && slot.execution !== execution) {
-        const message = `${slot.execution} works on the node and alone may undo its isolation`;
-        return { code: 'other-execution', message };
-      }
-      if (slot === undefined && state.slot?.next === 'acquired') {
-        const message = 'this execution has lost its slot: the next scan takes the node up';
-        return { code: 'left-alone', message };
-      }
-      if (slot?.committedAt !== undefined) {
-        return { code: 'left-alone', message: 'its replacement is committed: it is only verified' };
-      }
+      const objection = async (): Promise<ReleaseResult | undefined> => {
+        const slot = await slotOn(ports.table, state.cluster, state.nodeUid);
+        if (slot !== undefined && slot.execution !== execution) {
+          const message = `${slot.execution} works on the node and alone may undo its isolation`;
+          return { code: 'other-execution', message };
+        }
+        if (slot === undefined && state.slot?.next === 'acquired') {
+          const message = 'this execution has lost its slot: the next scan takes the node up';
+          return { code: 'left-alone', message };
+        }
+        if (slot?.committedAt !== undefined) {
+          const message = 'its replacement is committed: it is only verified';
+          return { code: 'left-alone', message };
+        }
+        return undefined;
+      };
       const client = await ports.clients.connect(state.cluster);
       const outcome = await releaseNode(client, {
         node: state.node,
         nodeUid: state.nodeUid,
         installation: ports.installation,
+        objection,
       });
       switch (outcome.kind) {
         case 'released': {
@@ -45,6 +50,8 @@ export function makeHandler(ports: Pick<Ports, 'clients' | 'installation' | 'log
             message: done.length === 0 ? 'nothing to undo' : done.join(' and '),
           };
         }
+        case 'objected':
+          return outcome.objection;
         case 'refused':
           return { code: 'left-alone', message: outcome.refusal.message };
         case 'node-gone':

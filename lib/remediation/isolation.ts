@@ -81,28 +81,41 @@ export async function taintNode(
 
 /**
  * Undoes what the mark says was done, and nothing else; vetoes do not keep it from that. With
- * `execution`, only what that execution did. Throws like isolateNode.
+ * `execution`, only what that execution did. `objection` is asked between each read of the node and
+ * the patch that is fenced to it: what is isolated after that answer is not undone. Throws like
+ * isolateNode.
  */
-export async function releaseNode(
+export async function releaseNode<O = never>(
   client: NodePatcher,
-  options: NodeTarget & { installation: string; execution?: string },
-): Promise<ReleaseOutcome> {
-  return settle<Exclude<ReleaseOutcome, Absent>>(client, options, 'releasing', (node) => {
-    const plan = planRelease(node, options.installation, options.execution);
-    switch (plan.kind) {
-      case 'patch': {
-        const { uncordons: uncordoned, untaints: untainted } = plan;
-        const result = { kind: 'released', uncordoned, untainted, changed: true } as const;
-        return { patch: plan.patch, result };
+  options: NodeTarget & {
+    installation: string;
+    execution?: string;
+    objection?: () => Promise<O | undefined>;
+  },
+): Promise<ReleaseOutcome | { kind: 'objected'; objection: O }> {
+  return settle<Exclude<ReleaseOutcome, Absent> | { kind: 'objected'; objection: O }>(
+    client,
+    options,
+    'releasing',
+    async (node) => {
+      const objection = await options.objection?.();
+      if (objection !== undefined) return { result: { kind: 'objected', objection } };
+      const plan = planRelease(node, options.installation, options.execution);
+      switch (plan.kind) {
+        case 'patch': {
+          const { uncordons: uncordoned, untaints: untainted } = plan;
+          const result = { kind: 'released', uncordoned, untainted, changed: true } as const;
+          return { patch: plan.patch, result };
+        }
+        case 'nothing':
+          return {
+            result: { kind: 'released', uncordoned: false, untainted: false, changed: false },
+          };
+        case 'refused':
+          return { result: plan };
       }
-      case 'nothing':
-        return {
-          result: { kind: 'released', uncordoned: false, untainted: false, changed: false },
-        };
-      case 'refused':
-        return { result: plan };
-    }
-  });
+    },
+  );
 }
 
 /**
@@ -151,7 +164,7 @@ async function settle<T>(
   client: NodePatcher,
   target: NodeTarget,
   doing: string,
-  plan: (node: Node) => Step<T>,
+  plan: (node: Node) => Step<T> | Promise<Step<T>>,
 ): Promise<T | Absent> {
   let conflict: unknown;
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -160,7 +173,7 @@ async function settle<T>(
     if (node.metadata.uid !== target.nodeUid) {
       return { kind: 'node-recreated', uid: node.metadata.uid };
     }
-    const { patch, result } = plan(node);
+    const { patch, result } = await plan(node);
     if (patch === undefined) return result;
     try {
       await client.patchNode(target.node, patch);

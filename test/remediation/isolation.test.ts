@@ -199,6 +199,28 @@ describe('releaseNode', () => {
       refusal: { code: 'other-execution' },
     });
   });
+
+  it('is given up when somebody begins to work on the node meanwhile', async () => {
+    const cluster = clusterWith({});
+    await run.isolate(cluster);
+    cluster.calls.length = 0;
+    let others = false;
+    // Whoever takes the node up writes to it, so this patch is planned anew.
+    cluster.beforePatch = () => {
+      cluster.touch('n1', () => {});
+      others = true;
+    };
+    const objection = async () => {
+      cluster.calls.push('ask');
+      return others ? 'another execution works on it' : undefined;
+    };
+    expect(await releaseNode(cluster, { ...target, installation, objection })).toEqual({
+      kind: 'objected',
+      objection: 'another execution works on it',
+    });
+    expect(cluster.calls).toEqual(['getNode', 'ask', 'patchNode', 'getNode', 'ask']);
+    expect(cluster.node('n1').spec.unschedulable).toBe(true);
+  });
 });
 
 describe('chooseTaint', () => {
