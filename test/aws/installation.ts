@@ -264,8 +264,9 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
 export const swiftDelays = {
   controller: 100,
   scheduler: 200,
-  podStart: 200,
-  podReady: 200,
+  // A pod that is seen while it starts, past the grace of its gap, counts as one that is sick.
+  podStart: 20,
+  podReady: 20,
   podStop: 200,
   nodeLaunch: 200,
   nodeReady: 200,

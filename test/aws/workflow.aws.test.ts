@@ -52,10 +52,10 @@ describe.concurrent('remediate-node', () => {
       const onMoto = await runOnMoto(aws, scenario, (installation) => {
         installations.push(installation);
       });
-      const { status, error, code, node } = scenario.ends;
+      const { status, error, ...report } = scenario.ends;
       const { history } = onMoto;
       expect(history).toMatchObject({ status, ...(error === undefined ? {} : { error }) });
-      expect(reportOf(history)).toMatchObject({ code, node });
+      expect(reportOf(history)).toMatchObject(report);
       expect(onMoto).toMatchObject({ traces: scenario.leaves, slots: 0 });
       const states = history.steps.map(({ state }) => state);
       expect(states).toEqual(expect.arrayContaining(scenario.through ?? []));
@@ -64,6 +64,7 @@ describe.concurrent('remediate-node', () => {
       const locally = await runLocally(scenario);
       expect(outline(untouched, locally.history)).toEqual(outline(untouched, history));
       expect(locally.history).toMatchObject({ status, ...(error === undefined ? {} : { error }) });
+      expect(reportOf(locally.history)).toMatchObject(report);
       expect(locally).toMatchObject({ traces: onMoto.traces, slots: 0 });
 
       // With the very same answers each engine passes the very same data from state to state.

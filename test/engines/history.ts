@@ -54,7 +54,10 @@ function withoutWaiting(definition: AslDefinition, steps: readonly Step[]): Step
 }
 
 /** What Report answered. */
-export function reportOf({ steps }: History): { code: string; node: string } | undefined {
+export function reportOf({
+  steps,
+}: History): { code: string; node: string; message: string } | undefined {
   const last = steps.findLast(({ state }) => state === 'Report');
-  return (last?.output as { report?: { code: string; node: string } } | undefined)?.report;
+  return (last?.output as { report?: { code: string; node: string; message: string } } | undefined)
+    ?.report;
 }

@@ -52,7 +52,14 @@ export interface Scenario {
   /** What a call of a function fails with, the first being 1. */
   failure?(file: string, call: number): Error | undefined;
   /** How the attempt ends on either engine. */
-  ends: { status: 'SUCCEEDED' | 'FAILED'; error?: string; code: string; node: string };
+  ends: {
+    status: 'SUCCEEDED' | 'FAILED';
+    error?: string;
+    code: string;
+    node: string;
+    /** What people are told, where it is the same on either engine. */
+    message?: string;
+  };
   /** Some states that it must have been in, and some that it must not. */
   through?: string[];
   notThrough?: string[];

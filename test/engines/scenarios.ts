@@ -106,11 +106,12 @@ export const scenarios: Scenario[] = [
     id: 'bad',
     title: 'a replacement with the same fault is no cure',
     async meanwhile(scene) {
-      await scene.called('taint-node');
       const { cluster } = scene;
       const before = new Set(cluster.nodesOf('general').map(({ metadata }) => metadata.uid));
       const fresh = () =>
         cluster.nodesOf('general').find(({ metadata }) => !before.has(metadata.uid))?.metadata.name;
+      // Before the commit a second sick node would make the blame unclear.
+      await scene.called('verify-replacement');
       await scene.until(() => fresh() !== undefined);
       cluster.setFault({ node: fresh() ?? '', daemonSet: cni }, { kind: 'sandbox' });
       // A fault has to be confirmed here, too.
@@ -205,7 +206,13 @@ export const scenarios: Scenario[] = [
       file === 'drain-node'
         ? new KubernetesError('forbidden', 'cannot create pods/eviction')
         : undefined,
-    ends: { status: 'FAILED', error: 'Kubernetes.forbidden', code: 'failed', node: 'isolated' },
+    ends: {
+      status: 'FAILED',
+      error: 'Kubernetes.forbidden',
+      code: 'failed',
+      node: 'isolated',
+      message: 'Kubernetes.forbidden: cannot create pods/eviction',
+    },
     through: ['DrainNode', 'ReleaseSlot', 'Report', 'Failed'],
     notThrough: ['ReleaseNode'],
     leaves: ['mark', 'cordon', 'taint'],
