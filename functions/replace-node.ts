@@ -94,7 +94,10 @@ export function makeHandler(ports: EndingPorts) {
       });
       const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
       const commit = await slots.commit({ cluster, nodeUid, execution, fence });
-      if (commit.kind === 'refused') return retreat('release', commit);
+      if (commit.kind === 'refused') {
+        // A full hour says nothing about the node: it is drained, and no pod is to come back to it.
+        return retreat(commit.code === 'hourly-cap' ? 'stay-isolated' : 'release', commit);
+      }
 
       const end = await endBy(way, client, node);
       ports.log.info('replacement called', {

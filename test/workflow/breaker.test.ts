@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { World } from './world.ts';
+import { hourKey } from '../../lib/safety/keys.ts';
+import { addUsual, World } from './world.ts';
 
 let world: World;
 afterEach(() => world.stop());
@@ -113,5 +114,26 @@ describe('C57: the breaker, from the scan down', () => {
     await world.pass(5);
     expect(touched([first])).toEqual([]);
     expect(world.outcomes.at(-1)).toMatchObject({ code: 'breaker-open', node: 'released' });
+  });
+});
+
+describe('an hour that is full only once a node is drained', () => {
+  it('leaves the node drained and isolated, and replaces it in the next', async () => {
+    world = new World({});
+    const [bad = ''] = addUsual(world, 6);
+    await world.start();
+    world.cluster.setFault({ node: bad, daemonSet: 'kube-system/aws-node' }, { kind: 'sandbox' });
+    await world.until(() => world.path.includes('DrainNode'));
+    const at = world.clock.now();
+    const commits = [1, 2, 3, 4, 5].map((n) => ({ at, nodeUid: `u${n}`, execution: `e${n}` }));
+    await world.table.transact([
+      { kind: 'put', item: { ...hourKey('prod'), version: 5, commits } },
+    ]);
+    await world.until(() => world.outcomes.length > 0);
+    expect(world.outcomes).toMatchObject([{ code: 'hourly-cap', node: 'isolated' }]);
+    expect(touched([bad])).toEqual([bad]);
+    await world.until(() => world.outcomes.length > 1);
+    expect(world.outcomes.at(-1)).toMatchObject({ code: 'replaced', node: 'replaced' });
+    expect(world.clock.now() - at).toBeGreaterThan(3_500_000);
   });
 });
