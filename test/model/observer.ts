@@ -179,7 +179,8 @@ export class ActWatch implements WriteWatch {
       startedAt,
       execution: own?.execution,
       failedReads: [...(own?.failedReads ?? [])],
-      node,
+      // As it is before the request: what follows changes it.
+      node: node === undefined ? undefined : { ...node },
       isIll: truth.isIll(uid, startedAt) || truth.looksIll(uid, startedAt - slackMs),
       gapSince: gaps.length === 0 ? undefined : Math.min(...gaps),
       unready: truth.unready(uid),

@@ -97,6 +97,7 @@ const setupFields = {
   zones: fc.integer({ min: 1, max: 2 }),
   tolerant: fc.boolean(),
   blockingBudget: fc.boolean(),
+  cordoned: fc.boolean(),
   approvals: fc.constantFrom(
     'never' as const,
     'never' as const,

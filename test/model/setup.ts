@@ -16,6 +16,8 @@ export interface Setup {
   /** The first DaemonSet tolerates every taint. */
   tolerant: boolean;
   blockingBudget: boolean;
+  /** A person has cordoned the first node long ago. */
+  cordoned: boolean;
   approvals: 'never' | 'always' | 'drain-blocked';
   ceiling: 'isolate' | 'replace';
   maxUnhealthyPercent: number;
@@ -62,5 +64,11 @@ export function build(setup: Setup, clock: DiscreteClock): SimulatedCluster {
     built.addDeployment({ name: 'db', replicas: 1, cpu: 0.1, pdb: { minAvailable: 1 } });
   }
   built.settle();
+  const [first] = built.nodesOf('general');
+  if (setup.cordoned && first !== undefined) {
+    built.operations.editNode(first.metadata.name, ({ spec }) => {
+      spec.unschedulable = true;
+    });
+  }
   return built;
 }
