@@ -121,6 +121,7 @@ export class ActWatch implements WriteWatch {
       if (node === undefined || after === undefined) return;
       const cordons = before.spec.unschedulable !== true && after.spec.unschedulable === true;
       if (cordons) node.cordonBy = 'nodegap';
+      if (kind === 'undo') truth.released(node.uid);
       truth.refresh(name);
     };
   }

@@ -6,7 +6,14 @@ import type { Item, ItemKey, StateTable, TransactOutcome, Write } from '../../li
 import type { DiscreteClock } from '../workflow/clock.ts';
 import { boundary, invocation } from './invocation.ts';
 
-export const apiTargets = ['read', 'write', 'node-patch', 'eviction', 'claim-delete'] as const;
+export const apiTargets = [
+  'read',
+  'claims-read',
+  'write',
+  'node-patch',
+  'eviction',
+  'claim-delete',
+] as const;
 export const statuses = [401, 403, 404, 409, 410, 429, 500, 503] as const;
 export const wires = ['cut', 'timeout', 'slow', 'die'] as const;
 export const tableTargets = ['get', 'query', 'transact'] as const;
@@ -149,7 +156,7 @@ export function troubledTransport(
 }
 
 function targetsOf({ method, path }: TransportRequest): string[] {
-  if (method === 'GET') return ['read'];
+  if (method === 'GET') return path.endsWith('/nodeclaims') ? ['read', 'claims-read'] : ['read'];
   if (path.endsWith('/events') || path.includes('/events/')) return ['write'];
   if (path.endsWith('/eviction')) return ['write', 'eviction'];
   return ['write', method === 'DELETE' ? 'claim-delete' : 'node-patch'];

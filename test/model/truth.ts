@@ -189,6 +189,20 @@ export class Truth {
     return this.#daemonSets.filter((name) => this.pair(uid, name).unreadySince !== undefined);
   }
 
+  /**
+   * nodegap has undone an isolation. What keeps a pod away from then on must be a fault that is
+   * still there: a taint that was left behind is none.
+   */
+  released(uid: string): void {
+    const name = this.#nodes.get(uid)?.name ?? '';
+    for (const daemonSet of this.#daemonSets) {
+      const before = this.pair(uid, daemonSet);
+      if (before.illSince === undefined || this.hasFault(name, daemonSet)) continue;
+      const next = { ...before, illSince: undefined, curedAt: this.#now() };
+      this.#pairs.set(`${uid}#${daemonSet}`, next);
+    }
+  }
+
   /** Looks at a node again that somebody has written to. */
   refresh(name: string): void {
     const truth = this.#present.get(name);
