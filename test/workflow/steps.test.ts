@@ -105,10 +105,10 @@ describe('a step that is not taken', () => {
     world.cluster.setFault({ node: bad, daemonSet: cni }, { kind: 'crash-loop' });
     await world.pass(120);
     expect(await told()).toMatchObject({
-      steps: 'isolate: did not cure, restart: did not cure',
+      steps: 'isolate: did not cure',
       curedBy: '',
     });
-    for (const state of ['TaintNode', 'DrainNode', 'ReplaceNode']) {
+    for (const state of ['RestartDaemonPod', 'TaintNode', 'DrainNode', 'ReplaceNode']) {
       expect(world.path).not.toContain(state);
     }
     expect(world.node(bad)).toBeDefined();
