@@ -202,11 +202,11 @@ class Play {
   async #hold(what: 'pause' | 'resume' | 'trip' | 'reset'): Promise<void> {
     const scope = { kind: 'cluster' as const, name: 'cluster' };
     if (what === 'pause') {
-      await this.#holds.pause({ cluster, reason: 'work', by: 'ann' });
       this.#holdsSince('paused');
+      await this.#holds.pause({ cluster, reason: 'work', by: 'ann' });
     } else if (what === 'trip') {
-      await this.#holds.trip({ cluster, scope, reason: 'work', by: 'ann' });
       this.#holdsSince('tripped');
+      await this.#holds.trip({ cluster, scope, reason: 'work', by: 'ann' });
     } else if (what === 'resume') {
       await this.#holds.resume({ cluster });
       this.#model.watch.held.delete('paused');
@@ -218,7 +218,7 @@ class Play {
 
   #holdsSince(what: 'paused' | 'tripped' | 'observe'): void {
     const { held } = this.#model.watch;
-    if (!held.has(what)) held.set(what, this.#model.clock.now());
+    if (!held.has(what)) held.set(what, this.#model.truth.now);
   }
 
   #inCluster(
@@ -308,6 +308,16 @@ class Play {
     const model = this.#model;
     if (model.truth.named(node) === undefined) return;
     model.say(`* ${act} ${node}`);
+    model.truth.isBefore = true;
+    try {
+      this.#meetBefore(node, act);
+    } finally {
+      model.truth.isBefore = false;
+    }
+  }
+
+  #meetBefore(node: string, act: Extract<Step, { do: 'when' }>['act']): void {
+    const model = this.#model;
     switch (act) {
       case 'heal':
         this.#heal(node);
@@ -342,14 +352,14 @@ class Play {
   }
 
   #human(act: Extract<Step, { do: 'human' }>['act'], node: string, daemonSet: string): void {
-    const { cluster: simulated, truth, clock } = this.#model;
+    const { cluster: simulated, truth } = this.#model;
     const { operations } = simulated;
     const known = truth.named(node);
     const object = simulated.get('nodes', node);
     if (known === undefined || object === undefined) return;
     const isMarked = object.metadata.annotations?.['nodegap.dev/isolation'] !== undefined;
     const undone = () => {
-      if (isMarked && truth.unready(known.uid).length > 0) known.undoneAt ??= clock.now();
+      if (isMarked && truth.unready(known.uid).length > 0) known.undoneAt ??= truth.now;
     };
     switch (act) {
       case 'cordon':

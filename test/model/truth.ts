@@ -35,6 +35,7 @@ export const othersFaults = [
 /** Health that scans saw for less than this, or in fewer scans, may not end a gap's record. */
 const shownMs = 180_000;
 const shownScans = 4;
+const ownTaint = 'nodegap.dev/daemonset-gap';
 
 export interface NodeTruth {
   name: string;
@@ -94,7 +95,7 @@ export class Truth {
   constructor(cluster: SimulatedCluster, daemonSets: readonly string[]) {
     this.#cluster = cluster;
     this.#daemonSets = daemonSets;
-    this.#now = () => cluster.now;
+    this.#now = () => this.now;
     for (const pod of cluster.list('pods')) {
       const owner = pod.metadata.ownerReferences?.find(({ kind }) => kind === 'DaemonSet');
       const daemonSet = `${pod.metadata.namespace}/${owner?.name}`;
@@ -105,6 +106,13 @@ export class Truth {
     }
     for (const node of cluster.list('nodes')) this.#add(node);
     cluster.onChange((happening) => this.#note(happening));
+  }
+
+  /** While set, things happen right before the present: a function that starts now must see them. */
+  isBefore = false;
+
+  get now(): number {
+    return this.#cluster.now - (this.isBefore ? 1 : 0);
   }
 
   /** A fault of that node alone, until it is taken back or `until` (epoch ms). */
@@ -286,6 +294,12 @@ export class Truth {
     const flaps =
       before.gapSince !== undefined &&
       (before.unreadySince !== undefined || !this.#wasSeenWell(before.readyAt ?? now));
+    // Health that nobody saw ends nothing while nodegap's own taint keeps the pod away since.
+    const isIllAgain =
+      flaps &&
+      before.curedAt !== undefined &&
+      before.curedAt === before.readyAt &&
+      this.#cluster.get('nodes', node)?.spec.taints?.some(({ key }) => key === ownTaint) === true;
     const next: PairTruth = isReady
       ? {
           ...before,
@@ -298,7 +312,8 @@ export class Truth {
           ...before,
           unreadySince: before.unreadySince ?? now,
           gapSince: flaps ? before.gapSince : now,
-          illSince: before.illSince ?? (this.hasFault(node, daemonSet) ? now : undefined),
+          illSince:
+            before.illSince ?? (isIllAgain || this.hasFault(node, daemonSet) ? now : undefined),
         };
     this.#pairs.set(`${truth.uid}#${daemonSet}`, next);
     if (isReady && truth.undoneAt !== undefined && this.unready(truth.uid).length === 0) {
