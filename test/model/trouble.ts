@@ -143,7 +143,9 @@ export function troubledTransport(
       try {
         const answer = await attempt(request);
         if (request.method === 'GET' && own !== undefined) {
-          if (answer.status === 200) own.failedReads.delete(request.path);
+          // Said of NodeClaims, 404 is an answer to the reader: Karpenter is not served here.
+          const isAnswer = answer.status === 404 && request.path.endsWith('/nodeclaims');
+          if (answer.status === 200 || isAnswer) own.failedReads.delete(request.path);
           else own.failedReads.add(request.path);
         }
         return answer;
