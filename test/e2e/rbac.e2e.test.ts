@@ -81,6 +81,7 @@ const reading = [
   'list daemonsets.apps',
   'list events',
   'list nodeclaims.karpenter.sh',
+  'list nodehealthchecks.remediation.medik8s.io',
   'list nodepools.karpenter.sh',
   'list nodes',
   'list poddisruptionbudgets.policy',
