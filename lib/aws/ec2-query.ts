@@ -7,12 +7,11 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { parseXML } from '@aws-sdk/xml-builder';
-import { Sha256 } from '@smithy/core/checksum';
-import { SignatureV4 } from '@smithy/signature-v4';
 import type { Clock } from '../clock.ts';
 import { messageOf, NodegapError } from '../errors.ts';
 import { backoffMs, type Pacing } from '../pacing.ts';
 import { type CredentialProvider, regionalHost } from './eks-token.ts';
+import { signerFor } from './signer.ts';
 
 export interface Ec2QueryOptions {
   region: string;
@@ -59,17 +58,7 @@ export function createEc2Query(options: Ec2QueryOptions): Ec2Query {
   const { region, clock, pacing } = options;
   const endpoint = new URL(options.endpoint ?? `https://${regionalHost('ec2', region)}`);
   const tryOnce = async (body: string): Promise<Answer> => {
-    const { accessKeyId, secretAccessKey, sessionToken } = await options.credentials();
-    const signer = new SignatureV4({
-      credentials: {
-        accessKeyId,
-        secretAccessKey,
-        ...(sessionToken === undefined ? {} : { sessionToken }),
-      },
-      region,
-      service: 'ec2',
-      sha256: Sha256,
-    });
+    const signer = signerFor('ec2', region, await options.credentials());
     const signed = await signer.sign(
       {
         method: 'POST',

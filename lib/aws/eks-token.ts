@@ -7,9 +7,8 @@
  * X-Amz-Expires says, but that parameter must be there. The cluster's name is signed, so no two
  * clusters share a token.
  */
-import { Sha256 } from '@smithy/core/checksum';
-import { SignatureV4 } from '@smithy/signature-v4';
 import type { Clock } from '../clock.ts';
+import { signerFor } from './signer.ts';
 
 /** An EKS cluster as the configuration names it. */
 export interface EksClusterId {
@@ -86,17 +85,7 @@ export async function signToken(
   credentials: AwsCredentials,
   epochMs: number,
 ): Promise<string> {
-  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
-  const signer = new SignatureV4({
-    credentials: {
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken === undefined ? {} : { sessionToken }),
-    },
-    region: cluster.region,
-    service: 'sts',
-    sha256: Sha256,
-  });
+  const signer = signerFor('sts', cluster.region, credentials);
   const host = stsHost(cluster.region);
   const signed = await signer.presign(
     {

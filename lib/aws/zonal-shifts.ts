@@ -5,14 +5,13 @@
  * https://docs.aws.amazon.com/arc-zonal-shift/latest/api/API_ListZonalShifts.html
  * https://docs.aws.amazon.com/arc-zonal-shift/latest/api/API_ListAutoshifts.html
  */
-import { Sha256 } from '@smithy/core/checksum';
-import { SignatureV4 } from '@smithy/signature-v4';
 import type { ZonalShift } from '../aws-work.ts';
 import type { Clock } from '../clock.ts';
 import { messageOf, NodegapError } from '../errors.ts';
 import { createTransport, type Transport } from '../kubernetes/transport.ts';
 import * as z from '../zod.ts';
 import { type CredentialProvider, regionalHost } from './eks-token.ts';
+import { signerFor } from './signer.ts';
 
 export interface ZonalShiftOptions {
   region: string;
@@ -100,17 +99,7 @@ async function get(
   path: string,
   query: Record<string, string>,
 ): Promise<unknown> {
-  const { accessKeyId, secretAccessKey, sessionToken } = await credentials();
-  const signer = new SignatureV4({
-    credentials: {
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken === undefined ? {} : { sessionToken }),
-    },
-    region,
-    service: 'arc-zonal-shift',
-    sha256: Sha256,
-  });
+  const signer = signerFor('arc-zonal-shift', region, await credentials());
   const { protocol, hostname, host } = new URL(transport.server);
   const signed = await signer.sign(
     { method: 'GET', protocol, hostname, path, query, headers: { host } },
