@@ -2,6 +2,7 @@
  * The ports of the domain: everything outside that it talks to. Adapters for AWS live in lib/aws,
  * those for a single Kubernetes cluster in lib/kubernetes, those for demo and tests in local/.
  */
+import type { Evidence, SavedEvidence } from './evidence/document.ts';
 import type { ClusterFacts } from './gap/model.ts';
 import type {
   DaemonSet,
@@ -258,6 +259,14 @@ export interface Notice {
 
 export interface Notifier {
   notify(notice: Notice): Promise<void>;
+}
+
+/**
+ * Keeps what a node was before it is drained or replaced. A document of the same identity that is
+ * there already stays as it is, and counts as saved. Throws when it cannot be saved.
+ */
+export interface EvidenceStore {
+  save(evidence: Evidence): Promise<SavedEvidence>;
 }
 
 /** An event on the nodegap bus, source `nodegap`. */
