@@ -1,5 +1,6 @@
 import { secondsToNextLook } from '../lib/remediation/pace.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
+import { slotRequestOf } from '../lib/remediation/slot-request.ts';
 import {
   type SlotResult,
   scopeFields,
@@ -40,10 +41,11 @@ export function makeHandler(ports: JudgingPorts) {
 
 async function acquire(
   ports: JudgingPorts,
-  { judgement, config, facts, counts, place }: Situation,
+  situation: Situation,
   state: WorkflowState,
   execution: string,
 ): Promise<SlotResult> {
+  const { judgement, config } = situation;
   const none = { fence: 0, waitSeconds: config.timings.poll, waitingSince: 0, retryAt: 0 };
   if (!(await new Episodes(ports.table, ports.clock).isCurrent(state))) {
     return { next: 'refused', code: 'superseded', message: 'the attempt is over', ...none };
@@ -52,19 +54,8 @@ async function acquire(
     return { next: 'refused', code: 'recovered', message: judgement.message, ...none };
   }
   if (judgement.kind !== 'act') return { ...refusalOf(judgement), ...none, ...retryOf(judgement) };
-  const { cluster, node, nodeUid, episode, attempt } = state;
-  const outcome = await new Slots(ports.table, ports.clock, config.breaker, ports).acquire({
-    cluster,
-    node,
-    nodeUid,
-    ...place,
-    execution,
-    episode,
-    attempt,
-    counts,
-    countedAt: facts.readAt,
-    ...(judgement.canaryFor === undefined ? {} : { canaryFor: judgement.canaryFor }),
-  });
+  const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
+  const outcome = await slots.acquire(slotRequestOf(situation, judgement, state, execution));
   if (outcome.kind === 'refused') return { ...refusalOf(outcome), ...none, ...retryOf(outcome) };
   return {
     next: 'acquired',

@@ -1,11 +1,9 @@
-import { shouldRun } from '../lib/gap/eligibility.ts';
-import { isConditionFault } from '../lib/gap/fault.ts';
-import { keyOf } from '../lib/kubernetes/objects.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import type { Judgement } from '../lib/remediation/judge.ts';
 import { decideRecovery, type RecoveryFacts } from '../lib/remediation/recovery.ts';
+import { recoveryFactsOf } from '../lib/remediation/recovery-facts.ts';
 import { irreplaceable } from '../lib/remediation/replaceable.ts';
-import { readSituation, type Situation } from '../lib/remediation/situation.ts';
+import { readSituation } from '../lib/remediation/situation.ts';
 import { findWay } from '../lib/remediation/way.ts';
 import type { RecoveryResult } from '../lib/remediation/workflow-state.ts';
 import { awsPorts, awsWork, lambdaHandler, readers } from './shared/aws-ports.ts';
@@ -31,14 +29,7 @@ export function makeHandler(ports: JudgingPorts & Pick<Ports, 'machines'>) {
       const { config, node, claim } = situation;
       const decide = (irreplaceable: RecoveryFacts['irreplaceable']): RecoveryResult =>
         decideRecovery(
-          {
-            judgement,
-            state,
-            timings: config.timings,
-            approvals: config.approvals.policy,
-            irreplaceable,
-            restartable: restartable(situation, judgement),
-          },
+          recoveryFactsOf(situation, judgement, state, irreplaceable),
           ports.clock.now(),
         );
       const decided = decide(irreplaceable(node, claim, config.replacement));
@@ -54,15 +45,6 @@ export function makeHandler(ports: JudgingPorts & Pick<Ports, 'machines'>) {
       return way.kind === 'none' ? decide(way) : decided;
     },
   );
-}
-
-/** A restart only helps where the controller may put a pod back under the node's real taints. */
-function restartable({ facts, node }: Situation, judgement: Judgement): boolean {
-  if (judgement.kind !== 'act' || node === undefined) return false;
-  const { primary } = judgement;
-  if (isConditionFault(primary) || primary.pod === undefined) return false;
-  const daemonSet = facts.daemonSets.find((candidate) => keyOf(candidate) === primary.daemonSet);
-  return daemonSet !== undefined && shouldRun(node, daemonSet).run;
 }
 
 export const handler = lambdaHandler(

@@ -1,8 +1,6 @@
-import { requirementOf } from '../lib/config/required.ts';
-import { shouldRun } from '../lib/gap/eligibility.ts';
 import { faultWithCause } from '../lib/gap/fault.ts';
 import { type Guarded, guard } from '../lib/remediation/guard.ts';
-import { chooseTaint, isolateNode } from '../lib/remediation/isolation.ts';
+import { isolateNode, taintChoiceFor } from '../lib/remediation/isolation.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import { type IsolationResult, scopeFields } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
@@ -24,7 +22,7 @@ export function makeHandler(ports: ActingPorts) {
     async ({ state, execution }): Promise<IsolationResult> => {
       const client = await ports.clients.connect(state.cluster);
       const situation = await readSituation(ports, client, state);
-      const { config, facts, node } = situation;
+      const { config, node } = situation;
       const answer = (
         next: IsolationResult['next'],
         code: string,
@@ -49,11 +47,7 @@ export function makeHandler(ports: ActingPorts) {
       if (guarded.kind !== 'go' && !takesOver) {
         return answer('release', guarded.code, guarded.message);
       }
-      const required = facts.daemonSets.filter(
-        (daemonSet) =>
-          requirementOf(config, daemonSet) !== undefined && shouldRun(node, daemonSet).run,
-      );
-      const chosen = chooseTaint(required);
+      const chosen = taintChoiceFor(node, situation);
       const taint = chosen.taint && !takesOver;
       const outcome = await isolateNode(client, {
         node: state.node,

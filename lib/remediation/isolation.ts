@@ -3,7 +3,11 @@
  * from the read when somebody else wrote in between. The vetoes are judged on the very read that
  * the patch is fenced to, so none can slip in between.
  */
+import type { Config } from '../config/model.ts';
+import { requirementOf } from '../config/required.ts';
 import { isKubernetesError, NodegapError } from '../errors.ts';
+import { shouldRun } from '../gap/eligibility.ts';
+import type { ClusterFacts } from '../gap/model.ts';
 import { daemonPodTolerations, isTolerated } from '../gap/tolerations.ts';
 import { type DaemonSet, keyOf, type Node } from '../kubernetes/objects.ts';
 import type { ClusterReader, ClusterWriter, JsonPatchOperation } from '../ports.ts';
@@ -63,6 +67,15 @@ export async function isolateNode(
     ),
   );
   return 'mark' in outcome ? { kind: 'isolated', ...outcome } : outcome;
+}
+
+/** What isolateNode would do to a node as it was read, or which veto would keep it from it. Pure. */
+export function forecastIsolation(
+  node: Node,
+  options: { taint: boolean; mark: MarkFields },
+): Extract<IsolationOutcome, { kind: 'isolated' | 'vetoed' }> {
+  const { result } = unlessVetoed(node, options.mark, () => planIsolation(node, options));
+  return 'mark' in result ? { kind: 'isolated', ...result } : result;
 }
 
 /**
@@ -133,6 +146,19 @@ export function chooseTaint(requiredDaemonSets: DaemonSet[]): { taint: boolean; 
   return keptOut.length === 0
     ? { taint: true, reason: 'every required DaemonSet tolerates the taint' }
     : { taint: false, reason: `the taint would keep out ${keptOut.map(keyOf).sort().join(', ')}` };
+}
+
+/** The same choice for a node, by the required DaemonSets that should run on it. */
+export function taintChoiceFor(
+  node: Node,
+  { facts, config }: { facts: Pick<ClusterFacts, 'daemonSets'>; config: Config },
+): { taint: boolean; reason: string } {
+  return chooseTaint(
+    facts.daemonSets.filter(
+      (daemonSet) =>
+        requirementOf(config, daemonSet) !== undefined && shouldRun(node, daemonSet).run,
+    ),
+  );
 }
 
 interface Step<T> {

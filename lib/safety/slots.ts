@@ -80,26 +80,8 @@ export class Slots {
   async acquire(request: SlotRequest): Promise<SlotOutcome> {
     const wasFresh = areFresh(request, this.#clock.now());
     return this.#untilSettled(request.cluster, async () => {
-      const { places, slots } = await this.#read(request.cluster);
-      const own = slots.find((slot) => slot.nodeUid === request.nodeUid);
-      if (own?.execution === request.execution) return { kind: 'acquired', fence: own.fence };
-      const [gate, canary, commits] = await Promise.all([
-        readGate(this.#table, this.#clock, request),
-        request.canaryFor === undefined
-          ? undefined
-          : readCanary(this.#table, request.cluster, request.canaryFor),
-        readCommits(this.#table, request.cluster),
-      ]);
-      const now = this.#clock.now();
-      const refusal = judgeSlot(request, {
-        now,
-        places,
-        slots,
-        gate,
-        canary,
-        commits: commits.map(({ at }) => at),
-        limits: this.#limits,
-      });
+      const { own, places, gate, canary, now, refusal } = await this.#judged(request);
+      if (own !== undefined) return { kind: 'acquired', fence: own.fence };
       // They grew old over the changes of others, which is no reason to refuse.
       if (refusal?.code === 'counts-stale' && wasFresh && !areFresh(request, now)) {
         throw contended(request.cluster);
@@ -114,6 +96,31 @@ export class Slots {
       const outcome = await this.#table.transact(writes, requestToken(slot.execution, writes));
       return outcome.kind === 'committed' ? { kind: 'acquired', fence: slot.fence } : undefined;
     });
+  }
+
+  /** Why `acquire` would refuse the slot now; undefined when it would give it. Takes nothing. */
+  async refusalOf(request: SlotRequest): Promise<Refusal | undefined> {
+    return (await this.#judged(request)).refusal;
+  }
+
+  /** What is known now, and the judgement on it; none on a slot that the execution has already. */
+  async #judged(request: SlotRequest) {
+    const { places, slots } = await this.#read(request.cluster);
+    const [gate, canary, commits] = await Promise.all([
+      readGate(this.#table, this.#clock, request),
+      request.canaryFor === undefined
+        ? undefined
+        : readCanary(this.#table, request.cluster, request.canaryFor),
+      readCommits(this.#table, request.cluster),
+    ]);
+    const now = this.#clock.now();
+    const own = slots.find(
+      ({ nodeUid, execution }) => nodeUid === request.nodeUid && execution === request.execution,
+    );
+    const at = commits.map((commit) => commit.at);
+    const facts = { now, places, slots, gate, canary, commits: at, limits: this.#limits };
+    const refusal = own === undefined ? judgeSlot(request, facts) : undefined;
+    return { own, places, gate, canary, now, refusal };
   }
 
   /**
