@@ -139,7 +139,11 @@ export interface Config {
   startupTaints: string[];
   timings: Timings;
   breaker: BreakerConfig;
-  approvals: { policy: ApprovalPolicy };
+  approvals: {
+    policy: ApprovalPolicy;
+    /** Whether notices carry a link to a page that takes the answer; read at synth too. */
+    link: boolean;
+  };
   replacement: ReplacementConfig;
   drain: DrainConfig;
 }

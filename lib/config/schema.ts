@@ -235,6 +235,12 @@ export const configSchema = z
           .enum(['never', 'always', 'drain-blocked'])
           .default('drain-blocked')
           .describe('When a person is asked: never, before every drain, or for a blocked drain.'),
+        link: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Put a link into the notice, to a page that takes the answer of whoever holds it.',
+          ),
       })
       .prefault({})
       .describe('When a person is asked.'),

@@ -334,7 +334,7 @@ describe('decideDrain', () => {
   });
 
   it('asks nobody under the policy never', () => {
-    const never = { ...config, approvals: { policy: 'never' as const } };
+    const never = { ...config, approvals: { ...config.approvals, policy: 'never' as const } };
     expect(decideDrain(draining({ blockers: [blocker] }), begun(30), never, now)).toMatchObject({
       next: 'stay-isolated',
       code: 'drain-blocked',
