@@ -19,7 +19,7 @@ import type { Pod } from '../kubernetes/objects.ts';
 import type { ClusterReader, ClusterWriter, EvictionOutcome, PodRef } from '../ports.ts';
 import type { DrainStep, GuardRefusal } from './drain-model.ts';
 import type { Turn } from './drain-order.ts';
-import { approvalReasons } from './drain-pod.ts';
+import { approvalReasons, graceOf as ownGraceOf } from './drain-pod.ts';
 
 export interface ForceOptions {
   config: DrainConfig;
@@ -122,5 +122,5 @@ function isLeaving(pod: Pod): boolean {
 
 /** Seconds; Kubernetes' default of 30 where the pod names none. */
 function graceOf(pod: Pod, { grace }: ForceConfig): number {
-  return Math.max(1, grace === 'own' ? (pod.spec.terminationGracePeriodSeconds ?? 30) : grace);
+  return Math.max(1, grace === 'own' ? ownGraceOf(pod) : grace);
 }

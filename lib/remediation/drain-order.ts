@@ -43,6 +43,13 @@ export interface Turn {
   heldBack: (PodPlan | BudgetBlock)[];
 }
 
+/** Pods in the order in which they leave. */
+export function inOrder<T extends Pick<PodPlan, 'stage' | 'priority'>>(pods: readonly T[]): T[] {
+  return pods.toSorted(
+    (a, b) => stages.indexOf(a.stage) - stages.indexOf(b.stage) || a.priority - b.priority,
+  );
+}
+
 /** Whose turn it is to leave. */
 export function turnOf(plan: DrainPlan): Turn {
   const free = [...plan.evict, ...plan.orphanDaemonPods];
@@ -57,9 +64,7 @@ export function turnOf(plan: DrainPlan): Turn {
   const isUp = ({ stage }: { stage: Stage }) => hasComeUp[stage];
   const candidates = [...free, ...blocked.filter(({ permanent }) => !permanent)];
   return {
-    now: candidates
-      .filter(isUp)
-      .sort((a, b) => stages.indexOf(a.stage) - stages.indexOf(b.stage) || a.priority - b.priority),
+    now: inOrder(candidates.filter(isUp)),
     hopeless: blocked.filter((block) => block.permanent && isUp(block)),
     heldBack: candidates.filter((candidate) => !isUp(candidate)),
   };

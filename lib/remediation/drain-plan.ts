@@ -26,6 +26,7 @@ import {
   type ApprovalReason,
   approvalReasons,
   controllerOf,
+  graceOf,
   isDaemonPod,
   isOrphan,
   lossesOf,
@@ -45,6 +46,8 @@ interface Placed {
   pod: PodRef;
   stage: Stage;
   priority: number;
+  /** What the pod itself asks for, in seconds. */
+  graceSeconds: number;
 }
 
 export interface WaitingPod extends Placed {
@@ -147,6 +150,7 @@ function placePod(pod: Pod, input: DrainInput, plan: DrainPlan): boolean {
     pod: ref,
     stage: stageOf(pod, orphaned),
     priority: pod.spec.priority ?? 0,
+    graceSeconds: graceOf(pod),
   };
   const deadline = parseTime(pod.metadata.deletionTimestamp);
   if (deadline !== undefined) {

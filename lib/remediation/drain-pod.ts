@@ -56,6 +56,11 @@ function emptyDirsOf(pod: Pod): string[] {
     .map((volume) => volume.name);
 }
 
+/** Seconds that the pod has to end; Kubernetes fills in 30 where its author says nothing. */
+export function graceOf(pod: Pod): number {
+  return pod.spec.terminationGracePeriodSeconds ?? 30;
+}
+
 export function controllerOf(pod: Pod): OwnerReference | undefined {
   return pod.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }

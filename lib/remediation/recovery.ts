@@ -44,7 +44,7 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
       ? answer('recovered', 'recovered', judgement.message, healthySince)
       : answer('wait', 'hold-up', `healthy, for ${timings.holdUp} s to be sure`, healthySince);
   }
-  const overdue = now >= deadlineOf(facts);
+  const overdue = now >= holdDownEnd(facts);
   if (judgement.kind === 'wait') {
     return polls >= maxPolls(facts)
       ? {
@@ -81,7 +81,8 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
   return answer('taint', 'hold-down-over', judgement.primary.message);
 }
 
-function deadlineOf(facts: RecoveryFacts): number {
+/** Epoch ms until which the node is only looked at: hold-down, and what a restart or room needs. */
+export function holdDownEnd(facts: RecoveryFacts): number {
   const { state, timings } = facts;
   const isolatedAt = state.isolation?.at ?? 0;
   const ends = [isolatedAt + holdDownOf(facts) * 1000];

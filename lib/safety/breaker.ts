@@ -226,6 +226,6 @@ function numbersOf(count: ScopeCount): string {
 }
 
 /** For example `3 of 10 nodes unhealthy, limit 2 (20 % of 10, rounded down, at least 1)`. */
-function numbersIn(count: Omit<ScopeCount, keyof Scope>): string {
+export function numbersIn(count: Omit<ScopeCount, keyof Scope>): string {
   return `${count.unhealthy} of ${count.total} nodes unhealthy, ${limitText(count)}`;
 }
