@@ -1,7 +1,7 @@
 /**
- * nodegap in one process: the same handlers that Lambda runs, the synthesized machine, a state
- * table in memory, and an event bus that is a function call. For demo and tests: what it knows
- * dies with the process.
+ * nodegap in one process: the same handlers that Lambda runs, the synthesized machine, and an event
+ * bus that is a function call. The demo and tests give it a state table in memory;
+ * `nodegap remediate` one that lies in the cluster.
  */
 import { makeHandler as acquireSlot } from '../functions/acquire-slot.ts';
 import { makeHandler as answerApproval } from '../functions/answer-approval.ts';
@@ -23,6 +23,7 @@ import { makeHandler as taintNode } from '../functions/taint-node.ts';
 import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
 import type { AwsWork } from '../lib/aws-work.ts';
 import type { LoadedConfig } from '../lib/config/model.ts';
+import { NodegapError } from '../lib/errors.ts';
 import type { Machines, MachineTerminator } from '../lib/machines.ts';
 import type { InstanceStatuses, NodeGroupRepairs } from '../lib/observation-ports.ts';
 import type {
@@ -30,6 +31,7 @@ import type {
   ClusterReader,
   Clusters,
   ClusterWriter,
+  ExecutionStatus,
   Metrics,
   Notice,
   StateTable,
@@ -63,6 +65,13 @@ export interface EmbeddedOptions {
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
   /** The janitor never learns that an execution ended: its event is best effort. */
   losesStatusChanges?: boolean;
+  /** Stands in the marks on nodes. */
+  installation?: string;
+  /** Scans start nothing by themselves: a person asks for one node. */
+  onlyWhenAsked?: boolean;
+  /** How executions are called, and what became of those of other processes. */
+  executionOf?: (cluster: string, name: string) => string;
+  statusElsewhere?: (execution: string) => Promise<ExecutionStatus>;
 }
 
 export interface ScanListener {
@@ -72,7 +81,8 @@ export interface ScanListener {
 
 export class Embedded {
   readonly workflow: LocalWorkflow;
-  readonly #ports: Ports;
+  readonly ports: Ports;
+  readonly #handlers: Record<string, TaskHandler> = {};
   readonly #clock: SleepingClock;
   readonly #scan: (event: unknown) => Promise<ScanResult>;
   readonly #answer: (event: unknown) => Promise<Record<string, unknown>>;
@@ -80,10 +90,10 @@ export class Embedded {
   constructor(options: EmbeddedOptions) {
     const { clock, onNotice, onWorkflow } = options;
     this.#clock = clock;
-    const handlers: Record<string, TaskHandler> = {};
+    const { executionOf, statusElsewhere } = options;
     this.workflow = new LocalWorkflow({
       definition: options.definition,
-      handlers,
+      handlers: this.#handlers,
       clock,
       newToken: options.newId,
       onEvent: (event) => {
@@ -91,24 +101,30 @@ export class Embedded {
         const died = event.kind === 'ended' && event.state !== 'SUCCEEDED';
         if (died && options.losesStatusChanges !== true) void this.#cleanUp(event);
       },
+      ...(executionOf === undefined ? {} : { executionOf }),
+      ...(statusElsewhere === undefined ? {} : { statusElsewhere }),
     });
-    this.#ports = {
+    this.ports = {
       ...options,
-      installation: '000000000000/local/nodegap',
+      installation: options.installation ?? '000000000000/local/nodegap',
       config: async () => options.config,
       readers: options.clients,
       workflow: this.workflow,
       notifier: { notify: async (notice) => onNotice?.(notice) },
-      publisher: { publish: (events) => this.#route(events) },
+      publisher: {
+        publish: async (events) => {
+          if (options.onlyWhenAsked !== true) await this.#route(events);
+        },
+      },
       metrics: options.metrics ?? { count: () => undefined },
       sleep: (ms) => clock.sleep(ms),
     };
-    for (const [name, handler] of Object.entries(workflowHandlers(this.#ports))) {
+    for (const [name, handler] of Object.entries(workflowHandlers(this.ports))) {
       const wrapped = options.wrapHandler?.(name, handler) ?? handler;
-      handlers[name] = (event) => clock.during(() => wrapped(event));
+      this.#handlers[name] = (event) => clock.during(() => wrapped(event));
     }
-    this.#scan = scanCluster(this.#ports);
-    this.#answer = answerApproval(this.#ports);
+    this.#scan = scanCluster(this.ports);
+    this.#answer = answerApproval(this.ports);
   }
 
   /** One scan of a cluster, as the scheduler would start it; attempts that are due begin. */
@@ -121,7 +137,7 @@ export class Embedded {
    * is left to the next one.
    */
   async scanUntil(cluster: string, signal: AbortSignal, listener: ScanListener): Promise<void> {
-    const { config } = await this.#ports.config();
+    const { config } = await this.ports.config();
     while (!signal.aborted) {
       try {
         listener.onScan(await this.scan(cluster));
@@ -136,6 +152,18 @@ export class Embedded {
     }
   }
 
+  /** Starts the next attempt on a node at once, as a person asks for it. */
+  async attempt(target: { cluster: string; node: string; nodeUid: string }): Promise<string> {
+    return startAttempt(this.ports, { ...target, byPerson: true });
+  }
+
+  /** Calls one handler outside the machine, as the machine would. */
+  async call(name: string, event: Record<string, unknown>): Promise<unknown> {
+    const handler = this.#handlers[name];
+    if (handler === undefined) throw new NodegapError('NoHandler', `there is no handler ${name}`);
+    return handler(event);
+  }
+
   /** What waits for a person. */
   async approvals(cluster?: string): Promise<Record<string, unknown>> {
     return this.#answer({ action: 'list', ...(cluster === undefined ? {} : { cluster }) });
@@ -148,7 +176,7 @@ export class Embedded {
 
   async #route(events: BusEvent[]): Promise<void> {
     for (const { detail } of events) {
-      await startAttempt(this.#ports, {
+      await startAttempt(this.ports, {
         cluster: String(detail.cluster),
         node: String(detail.node),
         nodeUid: String(detail.nodeUid),
@@ -158,7 +186,7 @@ export class Embedded {
   }
 
   async #cleanUp(event: WorkflowEvent): Promise<void> {
-    await cleanUp(this.#ports, {
+    await cleanUp(this.ports, {
       detail: {
         executionArn: event.execution,
         status: event.state,

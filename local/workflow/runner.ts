@@ -42,13 +42,24 @@ export interface LocalWorkflowOptions {
   clock: SleepingClock;
   newToken: () => string;
   onEvent?: (event: WorkflowEvent) => void;
+  /** How executions are called; as on AWS when absent. */
+  executionOf?: (cluster: string, name: string) => string;
+  /** What became of executions that other processes started; nobody knows of them when absent. */
+  statusElsewhere?: (execution: string) => Promise<ExecutionStatus>;
+}
+
+/** A task that waits for an answer. */
+interface Waiting {
+  execution: unknown;
+  resume: (output: Record<string, unknown>) => void;
+  timeOut: () => void;
 }
 
 export class LocalWorkflow implements Workflow {
   readonly #options: LocalWorkflowOptions;
   readonly #machine: StateMachine;
   readonly #executions = new Map<string, Execution>();
-  readonly #waiting = new Map<string, (output: Record<string, unknown>) => void>();
+  readonly #waiting = new Map<string, Waiting>();
 
   constructor(options: LocalWorkflowOptions) {
     this.#options = options;
@@ -56,22 +67,30 @@ export class LocalWorkflow implements Workflow {
   }
 
   async start(cluster: string, name: string, input: AttemptInput): Promise<'started' | 'exists'> {
-    const arn = executionArn(cluster, name);
+    const arn = (this.#options.executionOf ?? executionArn)(cluster, name);
     if (this.#executions.has(arn)) return 'exists';
     this.#executions.set(arn, this.#run(arn, input));
     return 'started';
   }
 
   async status(arn: string): Promise<ExecutionStatus> {
-    return this.#executions.get(arn)?.status ?? { kind: 'not-found' };
+    const own = this.#executions.get(arn)?.status;
+    return own ?? (await this.#options.statusElsewhere?.(arn)) ?? { kind: 'not-found' };
   }
 
   async answer(taskToken: string, output: Record<string, unknown>): Promise<boolean> {
-    const resume = this.#waiting.get(taskToken);
-    if (resume === undefined) return false;
+    const waiting = this.#waiting.get(taskToken);
+    if (waiting === undefined) return false;
     this.#waiting.delete(taskToken);
-    resume(output);
+    waiting.resume(output);
     return true;
+  }
+
+  /** Ends the waits of an execution for an answer as their timeout would. */
+  giveUpWaiting(arn: string): void {
+    for (const { execution, timeOut } of this.#waiting.values()) {
+      if (execution === arn) timeOut();
+    }
   }
 
   /** Stops an execution as StopExecution does: at once, wherever it is. */
@@ -191,9 +210,15 @@ export class LocalWorkflow implements Workflow {
   async #untilAnswered(handler: TaskHandler, input: TokenInput, signal: AbortSignal) {
     const { timeoutSeconds, ...event } = input;
     const taskToken = this.#options.newToken();
-    const answered = new Promise<Record<string, unknown>>((resolve) => {
-      this.#waiting.set(taskToken, resolve);
+    const answered = new Promise<Record<string, unknown>>((resolve, reject) => {
+      this.#waiting.set(taskToken, {
+        execution: event.execution,
+        resume: resolve,
+        timeOut: () => reject(new NodegapError('States.Timeout', 'nobody is there to answer')),
+      });
     });
+    // It may be given up while the question is still being put.
+    answered.catch(() => undefined);
     const over = new AbortController();
     try {
       await handler({ ...event, taskToken });
