@@ -21,6 +21,9 @@ export interface Outcome {
   closesEpisode: boolean;
 }
 
+/** Name of the error by which a person who ended `nodegap remediate` is told from a failure. */
+export const interrupted = 'interrupted';
+
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
@@ -78,6 +81,15 @@ function healedInHoldDown(state: WorkflowState): boolean {
 type Ending = Omit<Outcome, 'closesEpisode'>;
 
 function endingOf(state: WorkflowState, config: Config | undefined, now: number): Ending {
+  if (state.failure?.Error === interrupted) {
+    return {
+      code: 'interrupted',
+      message: reasonIn(state.failure.Cause),
+      voice: 'notify',
+      node: nodeAfter(state),
+      nextAttempt: now,
+    };
+  }
   if (state.failure !== undefined) {
     return {
       code: 'failed',
