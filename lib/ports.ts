@@ -92,6 +92,8 @@ export interface ClusterReader {
   getNodeClaim(name: string): Promise<NodeClaim | undefined>;
   /** Absent where nothing is gained by them. */
   readonly quick?: QuickReads;
+  /** Objects as the server has them; without it evidence holds what the reads above keep. */
+  readonly whole?: WholeReads;
   /** The lease by which the kubelet of a node shows that it lives; absent where none can be read. */
   getNodeLease?(node: string): Promise<LeaseReading>;
   /** Nodes that medik8s remediates now; none without it. Absent where it cannot be asked. */
@@ -124,6 +126,16 @@ export interface QuickReads {
   listPodsOf(daemonSet: DaemonSet): Promise<Pod[]>;
   /** Whether such a pod carries another template revision than this one. */
   hasOtherRevision(daemonSet: DaemonSet, revision: string): Promise<boolean>;
+}
+
+/**
+ * Objects with all their fields, what is secret in them included: nothing of it is kept or shown
+ * but through lib/evidence/redact.ts.
+ */
+export interface WholeReads {
+  getNode(name: string): Promise<Record<string, unknown> | undefined>;
+  listPodsOnNode(node: string): Promise<Record<string, unknown>[]>;
+  getNodeClaim(name: string): Promise<Record<string, unknown> | undefined>;
 }
 
 /** Changes to one cluster. */
@@ -246,15 +258,27 @@ export interface Workflow {
   answer(taskToken: string, output: Record<string, unknown>): Promise<boolean>;
 }
 
-/** A message to people. */
+/** What a message to people is: docs/notifications.md shows each. */
+export type NoticeKind = 'alert' | 'approval' | 'report' | 'breaker';
+/** `info` is for the record, `warning` wants a look in working hours, `critical` wakes somebody. */
+export type NoticeSeverity = 'info' | 'warning' | 'critical';
+
+/** A message to people. Made by lib/report/notices alone. */
 export interface Notice {
-  /** One line that is enough on its own, at most 100 characters of ASCII. */
+  /** One line of ASCII below 100 characters: the same for everything that is told of one thing. */
   subject: string;
+  /** Its first line alone tells what happened. */
   body: string;
-  kind: 'alert' | 'approval' | 'report' | 'breaker';
+  kind: NoticeKind;
+  severity?: NoticeSeverity;
+  /** Stable id of what it is about, an episode for example. */
+  thread?: string;
   cluster: string;
   node?: string;
+  pool?: string;
   episode?: number;
+  /** `reminder` or `escalation`, of a question that nobody has answered. */
+  escalation?: string;
 }
 
 export interface Notifier {

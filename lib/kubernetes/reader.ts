@@ -20,6 +20,7 @@ import { nodeFormat, scanPodFormat } from './protobuf/objects.ts';
 import { createQuickReads, revisionLabel } from './quick-reads.ts';
 import type { Transport } from './transport.ts';
 import { projectPersistentVolumeClaim, projectVolumeAttachment } from './volume-projections.ts';
+import { createWholeReads } from './whole-reads.ts';
 
 const nodes = '/api/v1/nodes';
 const pods = '/api/v1/pods';
@@ -108,6 +109,10 @@ export function createReader(
       }
     },
     quick: createQuickReads(transport, listOptions),
+    whole: createWholeReads({
+      list: (path, selectors) => list(path, selectors, (raw) => raw),
+      get: (path) => get(path, (raw) => raw),
+    }),
     load: transport.stats,
   };
 }

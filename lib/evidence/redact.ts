@@ -1,0 +1,296 @@
+/**
+ * Objects of the API server without what may be secret. Pure.
+ *
+ * How it works: fields are named that are kept, so that a field nobody thought of is left out, and
+ * not the other way round. What workloads say about themselves is never kept: values of environment
+ * variables, command lines, the bodies of probes and hooks, and what a container wrote when it
+ * ended. Names stay, so that one sees that something was there. docs/evidence.md has the list.
+ */
+
+type Raw = Record<string, unknown>;
+
+/** Stands where a value was. */
+const redacted = '[redacted]';
+
+/** Annotations whose values are written by Kubernetes, its node agents, autoscalers or nodegap. */
+const shownAnnotations = [
+  /^nodegap\.dev\//,
+  /^karpenter\.(sh|k8s\.aws)\//,
+  /^compatibility\.karpenter\.sh\//,
+  /^cluster-autoscaler\.kubernetes\.io\//,
+  /^(node\.)?alpha\.kubernetes\.io\//,
+  /^csi\.volume\.kubernetes\.io\//,
+  /^volumes\.kubernetes\.io\//,
+  /^kubernetes\.io\/config\.(hash|seen|source|mirror)$/,
+  /^scheduler\.alpha\.kubernetes\.io\//,
+  /^deprecated\.daemonset\.template\.generation$/,
+];
+
+const metaKeys = [
+  'name',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'ownerReferences',
+  'finalizers',
+];
+
+export function redactedNode(node: unknown): Raw {
+  const { metadata, spec, status } = parts(node);
+  return {
+    metadata: metaOf(metadata),
+    spec: pick(spec, ['providerID', 'unschedulable', 'taints', 'podCIDR', 'podCIDRs']),
+    status: pick(status, [
+      'phase',
+      'conditions',
+      'addresses',
+      'capacity',
+      'allocatable',
+      'nodeInfo',
+      'volumesInUse',
+      'volumesAttached',
+      'config',
+      'features',
+      'runtimeHandlers',
+    ]),
+  };
+}
+
+export function redactedPod(pod: unknown): Raw {
+  const { metadata, spec, status } = parts(pod);
+  const statuses = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'];
+  const containers = ['containers', 'initContainers', 'ephemeralContainers'];
+  return {
+    metadata: metaOf(metadata),
+    spec: {
+      ...pick(spec, [
+        'nodeName',
+        'nodeSelector',
+        'affinity',
+        'tolerations',
+        'hostNetwork',
+        'hostPID',
+        'hostIPC',
+        'priority',
+        'priorityClassName',
+        'preemptionPolicy',
+        'runtimeClassName',
+        'schedulerName',
+        'serviceAccountName',
+        'restartPolicy',
+        'dnsPolicy',
+        'terminationGracePeriodSeconds',
+        'activeDeadlineSeconds',
+        'readinessGates',
+        'schedulingGates',
+        'topologySpreadConstraints',
+        'imagePullSecrets',
+      ]),
+      ...each(containers, spec, containerOf),
+      ...each(['volumes'], spec, volumeOf),
+    },
+    status: {
+      ...pick(status, [
+        'phase',
+        'reason',
+        'message',
+        'conditions',
+        'hostIP',
+        'podIP',
+        'podIPs',
+        'nominatedNodeName',
+        'qosClass',
+        'startTime',
+        'observedGeneration',
+        'resize',
+      ]),
+      ...each(statuses, status, containerStatusOf),
+    },
+  };
+}
+
+export function redactedNodeClaim(claim: unknown): Raw {
+  const { metadata, spec, status } = parts(claim);
+  return {
+    metadata: metaOf(metadata),
+    spec: pick(spec, [
+      'nodeClassRef',
+      'requirements',
+      'resources',
+      'taints',
+      'startupTaints',
+      'expireAfter',
+      'terminationGracePeriod',
+    ]),
+    status: pick(status, [
+      'providerID',
+      'nodeName',
+      'imageID',
+      'capacity',
+      'allocatable',
+      'conditions',
+      'lastPodEventTime',
+    ]),
+  };
+}
+
+function metaOf(metadata: Raw): Raw {
+  const annotations = Object.entries(asRaw(metadata.annotations)).map(([key, value]) => [
+    key,
+    shownAnnotations.some((form) => form.test(key)) ? value : redacted,
+  ]);
+  return {
+    ...pick(metadata, metaKeys),
+    ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
+  };
+}
+
+function containerOf(container: Raw): Raw {
+  return {
+    ...pick(container, [
+      'name',
+      'image',
+      'imagePullPolicy',
+      'restartPolicy',
+      'ports',
+      'resources',
+      'volumeMounts',
+      'volumeDevices',
+    ]),
+    ...each(['env'], container, envOf),
+    ...each(['envFrom'], container, (from) => namesIn(from, ['prefix'])),
+    ...counted('command', container.command),
+    ...counted('args', container.args),
+    ...probes(container),
+  };
+}
+
+/** An environment variable by its name, and by what it is taken from. */
+function envOf(variable: Raw): Raw {
+  const { name, valueFrom } = variable;
+  return {
+    name,
+    ...(valueFrom === undefined ? {} : { valueFrom: namesIn(asRaw(valueFrom), []) }),
+    ...(variable.value === undefined ? {} : { value: redacted }),
+  };
+}
+
+/** How many words a command line has. */
+function counted(name: string, words: unknown): Raw {
+  return Array.isArray(words) ? { [name]: `${redacted}: ${words.length}` } : {};
+}
+
+/** The times of probes, and how they ask, without what they ask. */
+function probes(container: Raw): Raw {
+  const found = ['startupProbe', 'readinessProbe', 'livenessProbe'].flatMap((name) => {
+    if (container[name] === undefined) return [];
+    const probe = asRaw(container[name]);
+    const by = ['exec', 'httpGet', 'tcpSocket', 'grpc'].find((kind) => probe[kind] !== undefined);
+    const times = pick(probe, [
+      'initialDelaySeconds',
+      'periodSeconds',
+      'timeoutSeconds',
+      'successThreshold',
+      'failureThreshold',
+    ]);
+    return [[name, { ...(by === undefined ? {} : { by }), ...times }]];
+  });
+  return Object.fromEntries(found);
+}
+
+/** A volume by its name, its kind, and the name of what it is made from. */
+function volumeOf(volume: Raw): Raw {
+  const sources = Object.entries(volume).filter(([key]) => key !== 'name');
+  return {
+    name: volume.name,
+    ...Object.fromEntries(sources.map(([kind, source]) => [kind, sourceOf(asRaw(source))])),
+  };
+}
+
+function sourceOf(source: Raw): Raw {
+  return pick(source, [
+    'name',
+    'secretName',
+    'claimName',
+    'driver',
+    'path',
+    'type',
+    'medium',
+    'sizeLimit',
+    'optional',
+    'readOnly',
+  ]);
+}
+
+/** References in an object, each by kind, name and key. */
+function namesIn(references: Raw, also: string[]): Raw {
+  const named = Object.entries(references)
+    .filter(([, reference]) => typeof reference === 'object')
+    .map(([kind, reference]) => [
+      kind,
+      pick(asRaw(reference), ['name', 'key', 'fieldPath', 'resource', 'optional']),
+    ]);
+  return { ...pick(references, also), ...Object.fromEntries(named) };
+}
+
+function containerStatusOf(status: Raw): Raw {
+  return {
+    ...pick(status, [
+      'name',
+      'image',
+      'imageID',
+      'containerID',
+      'ready',
+      'started',
+      'restartCount',
+      'allocatedResources',
+    ]),
+    ...(status.state === undefined ? {} : { state: stateOf(asRaw(status.state)) }),
+    ...(status.lastState === undefined ? {} : { lastState: stateOf(asRaw(status.lastState)) }),
+  };
+}
+
+/** What a container wrote when it ended may be the tail of its log: it is counted, not kept. */
+function stateOf(state: Raw): Raw {
+  const { terminated } = state;
+  if (terminated === undefined || terminated === null) return pick(state, ['waiting', 'running']);
+  const { message, ...rest } = asRaw(terminated);
+  const said =
+    typeof message === 'string' && message !== ''
+      ? { message: `${redacted}: ${message.length} characters` }
+      : {};
+  const kept = ['exitCode', 'signal', 'reason', 'startedAt', 'finishedAt', 'containerID'];
+  return { ...pick(state, ['waiting', 'running']), terminated: { ...pick(rest, kept), ...said } };
+}
+
+function parts(object: unknown): { metadata: Raw; spec: Raw; status: Raw } {
+  const { metadata, spec, status } = asRaw(object);
+  return { metadata: asRaw(metadata), spec: asRaw(spec), status: asRaw(status) };
+}
+
+/** The lists of those names, item by item; those that are absent stay so. */
+function each(names: string[], of: Raw, project: (item: Raw) => Raw): Raw {
+  const lists = names.flatMap((name) => {
+    const items = of[name];
+    return Array.isArray(items) ? [[name, items.map((item) => project(asRaw(item)))]] : [];
+  });
+  return Object.fromEntries(lists);
+}
+
+function asRaw(value: unknown): Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
+}
+
+function pick(source: Raw, keys: readonly string[]): Raw {
+  const picked: Raw = {};
+  for (const key of keys) {
+    const value = source[key];
+    if (value !== undefined && value !== null) picked[key] = value;
+  }
+  return picked;
+}

@@ -1,0 +1,32 @@
+import { KubernetesError } from '../errors.ts';
+import type { WholeReads } from '../ports.ts';
+import type { ListSelectors } from './list.ts';
+
+/** How the reader of a cluster reads; each takes what the server says as it is. */
+export interface PlainReads {
+  list(path: string, selectors: ListSelectors): Promise<unknown[]>;
+  get(path: string): Promise<unknown>;
+}
+
+/** Reads of objects with every field, secrets of their specs included: only for evidence. */
+export function createWholeReads(read: PlainReads): WholeReads {
+  return {
+    getNode: async (name) => objectOf(await read.get(`/api/v1/nodes/${encodeURIComponent(name)}`)),
+    async listPodsOnNode(node) {
+      const pods = await read.list('/api/v1/pods', { fieldSelector: `spec.nodeName=${node}` });
+      return pods.map((pod) => {
+        const found = objectOf(pod);
+        if (found === undefined) throw new KubernetesError('server', 'a pod that is no object');
+        return found;
+      });
+    },
+    getNodeClaim: async (name) =>
+      objectOf(await read.get(`/apis/karpenter.sh/v1/nodeclaims/${encodeURIComponent(name)}`)),
+  };
+}
+
+function objectOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null
+    ? (value as Record<string, unknown>)
+    : undefined;
+}
