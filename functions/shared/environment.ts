@@ -14,6 +14,11 @@ const environmentSchema = z.object({
   STATE_MACHINES: z.optional(jsonRecord()),
   /** JSON: name of the scan function of each network. */
   SCAN_FUNCTIONS: z.optional(jsonRecord()),
+  /** Of the functions that save evidence. */
+  EVIDENCE_BUCKET: z.optional(text),
+  NODEGAP_VERSION: z.optional(text),
+  /** Where the approval page is, when the stack has one. */
+  APPROVAL_PAGE_URL: z.optional(text),
   AWS_REGION: text,
 });
 export type Environment = z.infer<typeof environmentSchema>;

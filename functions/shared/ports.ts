@@ -8,6 +8,7 @@ import type {
   Clusters,
   ClusterWriter,
   EventPublisher,
+  EvidenceStore,
   Metrics,
   Notifier,
   StateTable,
@@ -19,6 +20,14 @@ export interface Log {
   info(message: string, fields: Record<string, unknown>): void;
   warn(message: string, fields: Record<string, unknown>): void;
   error(message: string, fields: Record<string, unknown>): void;
+}
+
+/** The page behind the links of notices. */
+export interface ApprovalPage {
+  /** Without a path. */
+  url: string;
+  /** 256 random bits as text that an address can hold. */
+  newSecret(): string;
 }
 
 /** What every handler may ask for; each names the few that it uses. */
@@ -42,9 +51,15 @@ export interface Ports {
   /** The second observer of nodes that are not Ready; absent where nothing can ask AWS. */
   instances?: InstanceStatuses;
   nodeGroupRepairs?: NodeGroupRepairs;
+  /** Where evidence is kept, for handlers that drain and replace. */
+  evidence: EvidenceStore;
+  /** Of the code of nodegap. */
+  version: string;
   workflow: Workflow;
   notifier: Notifier;
   publisher: EventPublisher;
+  /** Where the approval page is; undefined where the stack has none. */
+  approvalPage?: ApprovalPage | undefined;
   metrics: Metrics;
   log: Log;
   /** 0 to 1, for jitter. */

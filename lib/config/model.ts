@@ -131,6 +131,15 @@ export interface ForceConfig {
   grace: number | 'own';
 }
 
+/** Whether a node may be drained or replaced when its evidence could not be saved. */
+export type EvidencePolicy = 'required' | 'best-effort';
+
+export interface EvidenceConfig {
+  policy: EvidencePolicy;
+  /** Days after which the bucket lets it expire; read at synth only. */
+  expireDays: number;
+}
+
 export interface Config {
   clusters: ClusterConfig[];
   networks: NetworkConfig[];
@@ -146,6 +155,7 @@ export interface Config {
   };
   replacement: ReplacementConfig;
   drain: DrainConfig;
+  evidence: EvidenceConfig;
 }
 
 /** A configuration with the sha256 of its canonical JSON, which every execution reports. */

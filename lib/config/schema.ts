@@ -9,6 +9,7 @@ import * as z from 'zod';
 import { ceilings } from '../gap/model.ts';
 import { conditionSchema } from './condition-schema.ts';
 import { drainSchema } from './drain-schema.ts';
+import { evidenceSchema } from './evidence-schema.ts';
 import { count, duration, form, idList, percent, plainCount, shown } from './fields.ts';
 import type { Config, RequiredDaemonSet } from './model.ts';
 import { isLabelKey, parseSelector } from './selector.ts';
@@ -267,6 +268,7 @@ export const configSchema = z
       .prefault({})
       .describe('How each kind of node is replaced; notify asks a person to do it.'),
     drain: drainSchema,
+    evidence: evidenceSchema,
   })
   .describe('Configuration of nodegap (nodegap.yaml).');
 

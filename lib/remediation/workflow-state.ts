@@ -49,6 +49,8 @@ export const confirmSchema = z.object({
   since: epochMs,
   /** The node bears nodegap's mark or taint from before this attempt. */
   isolated: z.boolean(),
+  /** Of the node as it was read; absent where it has none. */
+  pool: z.optional(text),
   configSha: text,
 });
 
@@ -118,6 +120,13 @@ export const taintSchema = z.object({
   turnedBack: z.number(),
 });
 
+/** Where the evidence that a task saved lies (lib/evidence/trace.ts). */
+const evidenceTrace = {
+  evidence: z.optional(text),
+  evidenceLink: z.optional(text),
+  evidenceMissing: z.optional(text),
+};
+
 export const drainSchema = z.object({
   next: z.enum(['draining', 'drained', 'recheck', 'blocked', 'stay-isolated', 'release']),
   ...turn,
@@ -135,6 +144,7 @@ export const drainSchema = z.object({
   remaining: z.number(),
   waitSeconds: z.number(),
   approvalSeconds: z.number(),
+  ...evidenceTrace,
 });
 
 export const replacementSchema = z.object({
@@ -144,6 +154,7 @@ export const replacementSchema = z.object({
   claim: text,
   /** How often it led back into hold-down, because the fault was not to be seen just then. */
   turnedBack: z.number(),
+  ...evidenceTrace,
 });
 
 export const verificationSchema = z.object({

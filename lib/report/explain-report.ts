@@ -160,6 +160,7 @@ export function explainReport(
       approvals,
       replacement,
       drain: config.drain,
+      evidence: config.evidence,
       startupTaints,
       conditions,
     },
