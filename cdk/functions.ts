@@ -43,6 +43,8 @@ export interface FunctionAccess {
   machines?: MachineAccess;
   /** Asks EC2's status checks about instances, as the second observer of nodes. */
   asksEc2?: true;
+  /** Puts links to the approval page into notices, where there is one. */
+  links?: true;
   /** Tells a waiting task that its question to a person has become pointless. */
   closesQuestions?: true;
 }
@@ -115,7 +117,12 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
   'release-node': { cluster: 'actuator', table: ['GetItem'] },
   report: { cluster: 'actuator', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },
   'release-slot': { table: ['GetItem', 'UpdateItem', 'DeleteItem'] },
-  'request-approval': { table: ['GetItem', 'PutItem', 'UpdateItem'], notifies: true },
+  'request-approval': {
+    cluster: 'reader',
+    table: [...read, 'PutItem', 'UpdateItem'],
+    notifies: true,
+    links: true,
+  },
 };
 
 /**

@@ -14,6 +14,7 @@ const requestSchema = z.discriminatedUnion('action', [
     decision: z.enum(['approve', 'deny', 'retry', 'proceed', 'release']),
     /** Who answers, as the caller's IAM identity says. */
     by: z.string().check(z.minLength(1)),
+    via: z._default(z.enum(['cli', 'terminal']), 'cli'),
   }),
 ]);
 
@@ -31,9 +32,9 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
       const open = kept.filter(({ decided, deadline }) => !decided && now < deadline);
       return { kind: 'list', approvals: open };
     }
-    const { id, decision, by } = request;
+    const { id, decision, by, via } = request;
     const at = ports.clock.now();
-    const outcome = await approvals.decide(id, { decision, by, at });
+    const outcome = await approvals.decide(id, { decision, by, at, via });
     if (outcome.kind === 'already-decided') {
       // Its delivery may have been lost on the way: delivering it again does no harm.
       const token = await approvals.tokenOf(id);
@@ -44,10 +45,10 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
     }
     if (outcome.kind !== 'decided') return { ...outcome };
     const { taskToken, ...approval } = outcome;
-    const waited = await ports.workflow.answer(taskToken, { decision, by, at });
-    ports.log.info('approval answered', { ...approval, id, decision, by, waited });
+    const waited = await ports.workflow.answer(taskToken, { decision, by, at, via });
+    ports.log.info('approval answered', { ...approval, id, decision, by, via, waited });
     return waited
-      ? { kind: 'decided', id, decision, by, at: isoTime(at) }
+      ? { kind: 'decided', id, decision, by, via, at: isoTime(at) }
       : { kind: 'too-late', id, message: 'the execution no longer waits for this answer' };
   };
 }

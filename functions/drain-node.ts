@@ -3,6 +3,7 @@ import { decideDrain, isDrainOver } from '../lib/remediation/drain-decision.ts';
 import type { DrainProgress, DrainStep, GuardRefusal } from '../lib/remediation/drain-model.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { guard } from '../lib/remediation/guard.ts';
+import { policyIn } from '../lib/remediation/policy-in.ts';
 import { readSituation, type Situation } from '../lib/remediation/situation.ts';
 import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
@@ -66,7 +67,9 @@ export function makeHandler(ports: ActingPorts) {
       await store.save(state.cluster, state.nodeUid, { blockers, owners: [] });
       const { judgement } = first;
       const deadForTwo = judgement.kind === 'act' && judgement.ladder.secondObserver;
-      result = decideDrain(progress, state, config, ports.clock.now(), deadForTwo);
+      const approvals = policyIn(config, state, first);
+      const settings = { ...config, approvals };
+      result = decideDrain(progress, state, settings, ports.clock.now(), deadForTwo);
       return result;
     } finally {
       // Also after a failure: what was done to pods is told in any case.

@@ -3,6 +3,8 @@ import * as z from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import { NodegapError } from '../../lib/errors.ts';
 import { printable } from '../../lib/printable.ts';
+import { factLines } from '../../lib/report/question-text.ts';
+import { questionFactsSchema } from '../../lib/safety/question-facts.ts';
 import { accountClient, addTarget, type TargetOptions } from '../account.ts';
 import type { CommandContext } from '../context.ts';
 import { jsonText } from '../data-text.ts';
@@ -27,7 +29,7 @@ const listSchema = z.object({
       node: z.string(),
       question: z.string(),
       deadline: z.number(),
-      facts: z.array(z.string()),
+      facts: questionFactsSchema,
     }),
   ),
 });
@@ -92,7 +94,7 @@ async function list({ io }: CommandContext, options: Options): Promise<void> {
     io.stdout.write(
       [
         `${approval.id}  ${approval.cluster}/${approval.node}  ${approval.question}  until ${isoTime(approval.deadline)}`,
-        ...approval.facts.map((fact) => `  ${fact}`),
+        ...factLines(approval.facts, approval.facts.readAt).map((fact) => `  ${fact}`),
         '',
       ]
         .map(printable)

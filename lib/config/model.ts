@@ -1,4 +1,5 @@
 /** The configuration after validation and defaults. Durations are seconds throughout. */
+import type { FaultCause } from '../gap/fault.ts';
 import type { Ceiling, ConditionStatus } from '../gap/model.ts';
 
 /** `observe` writes nothing to the cluster and reports what it would do. */
@@ -91,6 +92,20 @@ export type OutsidePolicy = 'hold' | 'ignore';
 
 export type ApprovalPolicy = 'never' | 'always' | 'drain-blocked';
 
+export interface ApprovalsConfig {
+  policy: ApprovalPolicy;
+  /** In its place, by name of a pool. */
+  pools: Record<string, ApprovalPolicy>;
+  /** In its place, by cause of a fault. */
+  causes: Partial<Record<FaultCause, ApprovalPolicy>>;
+  /** Notices hold a link to a page that takes the answer of whoever holds it. */
+  link: boolean;
+  /** People are reminded of an open question each time it has waited that long; 0 = never. */
+  remindAfter: number;
+  /** Told once as an escalation when it has waited that long; 0 = never. */
+  escalateAfter: number;
+}
+
 /** What to do with a kind of node when ReplaceNode is reached. */
 export type ReplacementMethod = 'delete-nodeclaim' | 'terminate-instance' | 'notify' | 'defer';
 
@@ -148,11 +163,7 @@ export interface Config {
   startupTaints: string[];
   timings: Timings;
   breaker: BreakerConfig;
-  approvals: {
-    policy: ApprovalPolicy;
-    /** Whether notices carry a link to a page that takes the answer; read at synth too. */
-    link: boolean;
-  };
+  approvals: ApprovalsConfig;
   replacement: ReplacementConfig;
   drain: DrainConfig;
   evidence: EvidenceConfig;

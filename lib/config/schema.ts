@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 import { ceilings } from '../gap/model.ts';
+import { approvalsSchema } from './approvals-schema.ts';
 import { conditionSchema } from './condition-schema.ts';
 import { drainSchema } from './drain-schema.ts';
 import { evidenceSchema } from './evidence-schema.ts';
@@ -230,21 +231,7 @@ export const configSchema = z
       .describe('Taint keys that nodes are born with and that their agents remove.'),
     timings: timingsSchema.prefault({}).describe('Durations such as 90s, 10m, 1h30m.'),
     breaker: breakerSchema.prefault({}).describe('Limits that stop new work when too much fails.'),
-    approvals: z
-      .strictObject({
-        policy: z
-          .enum(['never', 'always', 'drain-blocked'])
-          .default('drain-blocked')
-          .describe('When a person is asked: never, before every drain, or for a blocked drain.'),
-        link: z
-          .boolean()
-          .default(false)
-          .describe(
-            'Put a link into the notice, to a page that takes the answer of whoever holds it.',
-          ),
-      })
-      .prefault({})
-      .describe('When a person is asked.'),
+    approvals: approvalsSchema,
     replacement: z
       .strictObject({
         karpenter: z

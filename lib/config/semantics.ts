@@ -2,6 +2,8 @@
  * Checks of nodegap.yaml that compare entries with each other. They run on the parsed YAML itself,
  * so that they are reported together with whatever the schema finds.
  */
+
+import { strictestPolicy } from './approval-policy.ts';
 import { formatDuration } from './duration.ts';
 import type { Config } from './model.ts';
 import { nearest } from './suggest.ts';
@@ -98,7 +100,7 @@ export function budgetProblems(config: Config): Problem[] {
 
 /** An execution that outlives its time ends without an answer, while people are told that they have one. */
 function lifetimeProblems({ timings, drain, approvals }: Config): Problem[] {
-  const questions = { never: 0, 'drain-blocked': 1, always: 2 }[approvals.policy];
+  const questions = { never: 0, 'drain-blocked': 1, always: 2 }[strictestPolicy(approvals)];
   const parts = [
     ['approval', questions * timings.approval],
     ['drain', (drain.force.pods.length > 0 ? 2 : 1) * timings.drain],

@@ -9,7 +9,7 @@
  * detached.
  */
 import { isoTime } from '../clock.ts';
-import type { Config } from '../config/model.ts';
+import type { ApprovalPolicy, Config } from '../config/model.ts';
 import { count } from '../gap/words.ts';
 import type { DrainBlocker, Draining, DrainProgress, GuardRefusal } from './drain-model.ts';
 import { secondsToNextLook } from './pace.ts';
@@ -29,7 +29,10 @@ const graceMarginMs = 60_000;
 /** Longest that a drain is stretched for a pod's own grace: an execution lives for three days. */
 const longestStretchMs = 12 * 3_600_000;
 
-type Settings = Pick<Config, 'timings' | 'approvals' | 'drain'>;
+type Settings = Pick<Config, 'timings' | 'drain'> & {
+  /** The policy that applies to this node. */
+  approvals: { policy: ApprovalPolicy };
+};
 
 /**
  * When this drain began: it goes on only from a pass that was draining. A person's retry, the drain

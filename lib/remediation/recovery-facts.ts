@@ -2,23 +2,24 @@ import { shouldRun } from '../gap/eligibility.ts';
 import { isConditionFault } from '../gap/fault.ts';
 import { keyOf } from '../kubernetes/objects.ts';
 import type { Judgement } from './judge.ts';
+import { policyIn } from './policy-in.ts';
 import type { RecoveryFacts } from './recovery.ts';
 import type { Situation } from './situation.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
 /** What CheckRecovery decides on, by a situation and whether the node can be replaced. */
 export function recoveryFactsOf(
-  situation: Pick<Situation, 'config' | 'facts' | 'node'>,
+  situation: Pick<Situation, 'config' | 'facts' | 'node' | 'place'>,
   judgement: Judgement,
   state: WorkflowState,
   irreplaceable: RecoveryFacts['irreplaceable'],
 ): RecoveryFacts {
-  const { timings, approvals } = situation.config;
+  const { config, place } = situation;
   return {
     judgement,
     state,
-    timings,
-    approvals: approvals.policy,
+    timings: config.timings,
+    approvals: policyIn(config, state, { judgement, place }).policy,
     irreplaceable,
     restartable: restartable(situation, judgement),
   };

@@ -109,6 +109,9 @@ export const answerSchema = z.object({
   ]),
   by: text,
   at: z.optional(epochMs),
+  /** How a person answered, and from where when that is known. */
+  via: z.optional(z.enum(['cli', 'link', 'terminal'])),
+  address: z.optional(text),
   /** Why no person is needed any more, when none decided. */
   ...z.partial(z.object(turn)).shape,
 });

@@ -1,6 +1,7 @@
 /** How approvals lie in the state table: the question, and apart from it the task token. */
 import type { AttributeValue, Item, ItemKey } from '../ports.ts';
-import { numberOf, oneOf, optionalNumber, optionalText, textOf, textsOf } from './item-fields.ts';
+import { numberOf, oneOf, optionalNumber, optionalText, textOf } from './item-fields.ts';
+import { factsFrom, type QuestionFacts, storedFacts } from './question-facts.ts';
 import type { Scope, ScopeKind } from './scope.ts';
 
 export const APPROVALS_PK = 'approvals';
@@ -11,8 +12,11 @@ export type Answer = 'approve' | 'deny' | 'retry' | 'proceed' | 'release';
 /** How a question becomes pointless without a person; none of them lets the work go on. */
 export type Settlement = 'recovered' | 'gone' | 'refused';
 export type Decision = Answer | Settlement;
+/** How a person answered. */
+export type Via = 'cli' | 'link' | 'terminal';
 
 const settlements: readonly Settlement[] = ['recovered', 'gone', 'refused'];
+const vias: readonly Via[] = ['cli', 'link', 'terminal'];
 const kinds: readonly ScopeKind[] = ['pool', 'zone', 'cluster'];
 const questions: readonly Question[] = ['replace', 'drain-blocked'];
 const decisions: readonly Decision[] = [
@@ -42,7 +46,7 @@ export interface Approval {
   question: Question;
   /** Which time that this execution asks this question, from 1 up. */
   round: number;
-  facts: string[];
+  facts: QuestionFacts;
   askedAt: number;
   /** No answer by then is a no. */
   deadline: number;
@@ -53,8 +57,13 @@ export interface Approval {
 
 export interface Decided {
   decision: Decision;
+  /** IAM identity (cli), the typed name (link), the name of the user (terminal), or `nodegap`. */
   by: string;
   at: number;
+  /** Absent when nodegap itself closed the question. */
+  via?: Via;
+  /** Source address; only the link page knows one. */
+  address?: string;
   /** Why no person is needed any more, when none decided. */
   why?: Why;
 }
@@ -84,17 +93,21 @@ export function ttlOf(deadline: number): number {
 }
 
 export function approvalItem(approval: Approval): Item {
-  const { decided: _decided, healthySince: _healthySince, ...fields } = approval;
-  return { ...approvalKey(approval.id), ...fields, ttl: ttlOf(approval.deadline) };
+  const { decided: _decided, healthySince: _healthySince, facts, ...fields } = approval;
+  const kept = { ...fields, facts: storedFacts(facts), ttl: ttlOf(approval.deadline) };
+  return { ...approvalKey(approval.id), ...kept };
 }
 
 /** The attributes of a decision. */
-export function decidedFields({ decision, by, at, why }: Decided): Record<string, AttributeValue> {
+export function decidedFields(decided: Decided): Record<string, AttributeValue> {
+  const { decision, by, at, via, address, why } = decided;
   const { kind, name } = why?.scope ?? {};
   return {
     decision,
     decidedBy: by,
     decidedAt: at,
+    ...(via === undefined ? {} : { via }),
+    ...(address === undefined ? {} : { address }),
     ...(why === undefined ? {} : { code: why.code, message: why.message }),
     ...(kind === undefined || name === undefined ? {} : { scopeKind: kind, scopeName: name }),
   };
@@ -104,7 +117,14 @@ function decidedFrom(item: Item): Decided | undefined {
   const at = optionalNumber(item, 'decidedAt');
   if (at === undefined) return undefined;
   const by = textOf(item, 'decidedBy');
-  const decided = { decision: oneOf(item, 'decision', decisions), by, at };
+  const address = optionalText(item, 'address');
+  const decided = {
+    decision: oneOf(item, 'decision', decisions),
+    by,
+    at,
+    ...(item.via === undefined ? {} : { via: oneOf(item, 'via', vias) }),
+    ...(address === undefined ? {} : { address }),
+  };
   if (item.code === undefined) return decided;
   const name = optionalText(item, 'scopeName');
   const scope =
@@ -126,7 +146,7 @@ export function approvalFrom(item: Item): Approval {
     execution: textOf(item, 'execution'),
     question: oneOf(item, 'question', questions),
     round: numberOf(item, 'round'),
-    facts: textsOf(item, 'facts'),
+    facts: factsFrom(textOf(item, 'id'), item.facts),
     askedAt: numberOf(item, 'askedAt'),
     deadline: numberOf(item, 'deadline'),
     ...(healthySince === undefined ? {} : { healthySince }),

@@ -20,9 +20,11 @@ import {
   type Settlement,
   tokenKey,
   ttlOf,
+  type Via,
   type Why,
 } from './approval-items.ts';
 import { textOf } from './item-fields.ts';
+import type { QuestionFacts } from './question-facts.ts';
 
 export type {
   Answer,
@@ -31,6 +33,7 @@ export type {
   Decision,
   Question,
   Settlement,
+  Via,
   Why,
 } from './approval-items.ts';
 export { answersTo } from './approval-items.ts';
@@ -43,13 +46,23 @@ export interface ApprovalRequest {
   attempt: number;
   execution: string;
   question: Question;
-  /** What the person should know, a line each. */
-  facts: string[];
+  /** What the person should know. */
+  facts: QuestionFacts;
   taskToken: string;
   /** Epoch ms. */
   deadline: number;
   /** Which time that this execution asks this question, from 1 up; found out when absent. */
   round?: number;
+}
+
+/** What a person answered, when (epoch ms), and how it came in. */
+export interface PersonAnswer {
+  decision: Answer;
+  by: string;
+  at: number;
+  via: Via;
+  /** Source address, where it is known. */
+  address?: string;
 }
 
 export type DecideOutcome =
@@ -149,10 +162,7 @@ export class Approvals {
    * `tokenOf`.
    * @throws UsageError when the question does not allow that answer, or nobody gives it.
    */
-  async decide(
-    id: string,
-    answer: { decision: Answer; by: string; at: number },
-  ): Promise<DecideOutcome> {
+  async decide(id: string, answer: PersonAnswer): Promise<DecideOutcome> {
     const approval = await this.get(id);
     if (approval === undefined) return { kind: 'not-found' };
     if (approval.decided !== undefined) return alreadyDecided(approval.decided);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sampleFacts } from '../safety/question-samples.ts';
 import { answeringAccount } from './account.ts';
 import { nodegap } from './run.ts';
 
@@ -8,7 +9,7 @@ const waiting = {
   node: 'ip-10-0-1-7',
   question: 'replace',
   deadline: Date.parse('2026-11-30T00:00:00Z'),
-  facts: ['kube-system/aws-node: not-ready', 'approve: drain and replace'],
+  facts: sampleFacts(Date.parse('2026-11-29T12:00:00Z')),
 };
 
 describe('nodegap approvals', () => {
@@ -17,7 +18,7 @@ describe('nodegap approvals', () => {
     const run = await nodegap(['approvals', 'list', '--cluster', 'prod'], { account });
     expect(run.code).toBe(0);
     expect(run.out).toContain('q1  prod/ip-10-0-1-7  replace  until 2026-11-30T00:00:00Z');
-    expect(run.out).toContain('  kube-system/aws-node: not-ready');
+    expect(run.out).toContain('kube-system/aws-node: sandbox');
     expect(asked).toEqual([{ action: 'list', cluster: 'prod' }]);
   });
 

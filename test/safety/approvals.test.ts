@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ApprovalRequest, Approvals } from '../../lib/safety/approvals.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
+import { sampleFacts } from './question-samples.ts';
 
 const start = Date.parse('2026-11-30T12:00:00Z');
 const hour = 3_600_000;
@@ -34,14 +35,14 @@ function question(overrides: Partial<ApprovalRequest> = {}): ApprovalRequest {
     attempt: 2,
     execution: 'arn:execution',
     question: 'replace',
-    facts: ['CNI missing for 30 min', '12 pods would be evicted'],
+    facts: sampleFacts(start),
     taskToken: 'secret-token',
     deadline: start + 12 * hour,
     ...overrides,
   };
 }
 
-const approve = { decision: 'approve', by: 'ana', at: start } as const;
+const approve = { decision: 'approve', by: 'ana', at: start, via: 'cli' } as const;
 
 describe('request', () => {
   it('asks once for the same execution, question and round', async () => {
@@ -112,7 +113,7 @@ describe('list and get', () => {
     expect(all.map(({ execution }) => execution)).toEqual(['b', 'a', 'c']);
     expect((await approvals.list('staging')).map(({ id }) => id)).toEqual(['id-3']);
     const shown = JSON.stringify([all, await approvals.get('id-1')]);
-    expect(shown).toContain('12 pods would be evicted');
+    expect(shown).toContain('shop/web-1');
     expect(shown).not.toContain('secret-token');
   });
 });
@@ -126,7 +127,13 @@ describe('decide', () => {
       approval: { id, node: 'n1', decided: approve },
     });
     await expect(
-      approvals.decide(id, { decision: 'deny', by: 'bo', at: start + 5 }),
+      approvals.decide(id, {
+        decision: 'deny',
+        by: 'bo',
+        at: start + 5,
+        via: 'link',
+        address: '203.0.113.7',
+      }),
     ).resolves.toEqual({ kind: 'already-decided', ...approve });
     await expect(approvals.get(id)).resolves.toMatchObject({ decided: approve });
   });
@@ -135,7 +142,7 @@ describe('decide', () => {
     const id = await approvals.request(question());
     const outcomes = await Promise.all([
       approvals.decide(id, approve),
-      approvals.decide(id, { decision: 'deny', by: 'bo', at: start }),
+      approvals.decide(id, { decision: 'deny', by: 'bo', at: start, via: 'cli' }),
     ]);
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['already-decided', 'decided']);
     expect(outcomes[1]).toMatchObject(
