@@ -111,6 +111,20 @@ export class ScaledClock implements SleepingClock {
   }
 }
 
+/** The time of this computer, as it goes on also while the computer sleeps. */
+export const realClock: SleepingClock = {
+  now: () => Date.now(),
+  realMs: (ms) => ms,
+  async sleep(ms, signal) {
+    const end = Date.now() + ms;
+    for (let left = ms; left > 0; left = end - Date.now()) {
+      await realSleep(Math.min(left, longestTimerMs), undefined, signal && { signal });
+    }
+    signal?.throwIfAborted();
+  },
+  during: (work) => work(),
+};
+
 /** Jumps ahead instead of waiting: for tests in which one thing waits at a time. */
 export class JumpClock implements SleepingClock {
   #now: number;

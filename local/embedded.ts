@@ -23,7 +23,6 @@ import { makeHandler as taintNode } from '../functions/taint-node.ts';
 import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
 import type { AwsWork } from '../lib/aws-work.ts';
 import type { LoadedConfig } from '../lib/config/model.ts';
-import { NodegapError } from '../lib/errors.ts';
 import type { Machines, MachineTerminator } from '../lib/machines.ts';
 import type { InstanceStatuses, NodeGroupRepairs } from '../lib/observation-ports.ts';
 import type {
@@ -82,7 +81,6 @@ export interface ScanListener {
 export class Embedded {
   readonly workflow: LocalWorkflow;
   readonly ports: Ports;
-  readonly #handlers: Record<string, TaskHandler> = {};
   readonly #clock: SleepingClock;
   readonly #scan: (event: unknown) => Promise<ScanResult>;
   readonly #answer: (event: unknown) => Promise<Record<string, unknown>>;
@@ -91,9 +89,10 @@ export class Embedded {
     const { clock, onNotice, onWorkflow } = options;
     this.#clock = clock;
     const { executionOf, statusElsewhere } = options;
+    const handlers: Record<string, TaskHandler> = {};
     this.workflow = new LocalWorkflow({
       definition: options.definition,
-      handlers: this.#handlers,
+      handlers,
       clock,
       newToken: options.newId,
       onEvent: (event) => {
@@ -121,7 +120,7 @@ export class Embedded {
     };
     for (const [name, handler] of Object.entries(workflowHandlers(this.ports))) {
       const wrapped = options.wrapHandler?.(name, handler) ?? handler;
-      this.#handlers[name] = (event) => clock.during(() => wrapped(event));
+      handlers[name] = (event) => clock.during(() => wrapped(event));
     }
     this.#scan = scanCluster(this.ports);
     this.#answer = answerApproval(this.ports);
@@ -150,18 +149,6 @@ export class Embedded {
         if (!signal.aborted) throw error;
       }
     }
-  }
-
-  /** Starts the next attempt on a node at once, as a person asks for it. */
-  async attempt(target: { cluster: string; node: string; nodeUid: string }): Promise<string> {
-    return startAttempt(this.ports, { ...target, byPerson: true });
-  }
-
-  /** Calls one handler outside the machine, as the machine would. */
-  async call(name: string, event: Record<string, unknown>): Promise<unknown> {
-    const handler = this.#handlers[name];
-    if (handler === undefined) throw new NodegapError('NoHandler', `there is no handler ${name}`);
-    return handler(event);
   }
 
   /** What waits for a person. */
