@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import type { Timings } from '../lib/config/model.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
 import { Alarms } from './constructs/alarms.ts';
+import { ApprovalPage } from './constructs/approval-page.ts';
 import { Approvals } from './constructs/approvals.ts';
 import { ClusterSet } from './constructs/cluster-set.ts';
 import { type ConfigDocument, ConfigPublication } from './constructs/config-publication.ts';
@@ -20,6 +21,8 @@ import type { Installation } from './installations.ts';
 export interface NodegapStackProps extends StackProps {
   installation: Installation;
   timings: Timings;
+  /** Whether notices carry links to a page that takes answers. */
+  approvalLink: boolean;
   document: ConfigDocument;
 }
 
@@ -46,8 +49,20 @@ export class NodegapStack extends Stack {
     const config = new ConfigPublication(this, 'Config', { shared, document: props.document });
     const scanDeadLetters = deadLetterQueue(this, 'ScanDeadLetters', `${prefix}-scan-dead-letters`);
 
+    const approvalPage = props.approvalLink
+      ? new ApprovalPage(this, 'ApprovalPage', {
+          shared,
+          networks: props.installation.networks.map(({ name }) => name),
+        })
+      : undefined;
+
     const sets = props.installation.networks.map((network) => {
-      const set = new ClusterSet(this, `Set-${network.name}`, { shared, events, network });
+      const set = new ClusterSet(this, `Set-${network.name}`, {
+        shared,
+        events,
+        network,
+        approvalPage,
+      });
       const schedules = new ScanSchedules(set, 'Schedules', {
         prefix,
         scan: set.scan.function,

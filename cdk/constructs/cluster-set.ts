@@ -17,6 +17,7 @@ import type { ClusterNetwork } from '../installations.ts';
 import { acknowledgeWildcard } from '../nag.ts';
 import { executionArns, setFunctionName, stateMachineArn, stateMachineName } from '../names.ts';
 import { RemediateNodeMachine, workflowFunctionNames } from '../workflow/remediate-node.ts';
+import type { ApprovalPage } from './approval-page.ts';
 import type { EventIntake } from './event-intake.ts';
 import { grantMachines } from './machine-rights.ts';
 import { logRetention, NodegapFunction, type Placement, type Shared } from './nodegap-function.ts';
@@ -25,6 +26,8 @@ export interface ClusterSetProps {
   shared: Shared;
   events: EventIntake;
   network: ClusterNetwork;
+  /** Where links of notices lead; undefined when there is no such page. */
+  approvalPage: ApprovalPage | undefined;
 }
 
 /**
@@ -62,7 +65,7 @@ export class ClusterSet extends Construct {
   }
 
   #function(
-    { shared, events, network }: ClusterSetProps,
+    { shared, events, network, approvalPage }: ClusterSetProps,
     name: string,
     access: FunctionAccess,
     placement: Placement | undefined,
@@ -73,6 +76,8 @@ export class ClusterSet extends Construct {
       network: network.name,
       functionName: setFunctionName(shared.prefix, network.name, name),
       ...sizeOf(name, access),
+      environment:
+        access.links && approvalPage !== undefined ? { APPROVAL_PAGE_URL: approvalPage.url } : {},
       placement,
     });
     shared.table.grant(made.role, access.table);

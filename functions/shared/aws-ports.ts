@@ -3,7 +3,7 @@
  * its handler uses and no other. Nothing here imports client-node: a scan has to start fast
  * (aws-clients.ts binds the port that changes clusters).
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MetricUnit, Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -137,6 +137,13 @@ export function workflow({ environment, clusterOf }: CorePorts): Ports['workflow
 
 export function notifier({ environment }: CorePorts): Ports['notifier'] {
   return new SnsNotifier(new SNSClient({}), environment.TOPIC_ARN);
+}
+
+export function approvalPage({ environment }: CorePorts): Ports['approvalPage'] {
+  const url = environment.APPROVAL_PAGE_URL;
+  return url === undefined
+    ? undefined
+    : { url, newSecret: () => randomBytes(32).toString('base64url') };
 }
 
 export function publisher({ environment, random, sleep }: CorePorts): Ports['publisher'] {

@@ -35,6 +35,7 @@ const budgetsKib: Record<string, number> = {
   'release-slot': 320,
   'request-approval': 360,
   'answer-approval': 330,
+  'approval-page': 360,
   'set-hold': 330,
   'show-status': 360,
   'publish-config': 520,

@@ -19,6 +19,7 @@ if (europe === undefined || america === undefined) throw new Error('a stack is m
 
 const once = [
   'answer-approval',
+  'approval-page',
   'janitor',
   'publish-config',
   'route-event',

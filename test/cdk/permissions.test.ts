@@ -113,9 +113,10 @@ describe('the right to', () => {
     ]);
   });
 
-  it('answer a waiting task belongs to the answer function, and to the scans for their own machine', () => {
+  it('answer a waiting task belongs to who takes answers, and to the scans for their own machine', () => {
     expect(functionsThatMay(template, 'states:SendTaskSuccess')).toEqual([
       'nodegap-answer-approval',
+      'nodegap-approval-page',
       ...both('scan-cluster'),
     ]);
     for (const network of ['inner', 'public']) {
@@ -317,6 +318,7 @@ describe('the table of rights', () => {
     ['readsAwsWork', /awsPorts\(\{[^}]*\bawsWork\b/],
     ['asksEc2', /awsPorts\(\{[^}]*\.\.\.observers\b/],
     ['closesQuestions', /\bsettleQuestions\(/],
+    ['links', /awsPorts\(\{[^}]*\bapprovalPage\b/],
   ];
 
   it.each(Object.entries(setFunctions))('gives %s what its handler asks for', (name, access) => {
