@@ -1,10 +1,11 @@
-import { isoTime } from '../lib/clock.ts';
+import { NodegapError } from '../lib/errors.ts';
 import { gatherFacts } from '../lib/remediation/question-facts.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
-import { factLines } from '../lib/report/question-text.ts';
-import { Approvals, answersTo } from '../lib/safety/approvals.ts';
+import { questionNotice } from '../lib/report/question-notice.ts';
+import { Approvals } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
-import { awsPorts, lambdaHandler, notifier, readers } from './shared/aws-ports.ts';
+import { linkFor } from './shared/approval-link.ts';
+import { approvalPage, awsPorts, lambdaHandler, notifier, readers } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, parseEvent } from './shared/task.ts';
 
@@ -25,6 +26,7 @@ export function makeHandler(
     | 'random'
     | 'sleep'
     | 'newId'
+    | 'approvalPage'
   >,
 ) {
   return async (event: unknown): Promise<{ approval: string }> => {
@@ -62,26 +64,20 @@ export function makeHandler(
     });
     const slots = new Slots(ports.table, ports.clock, config.breaker, ports);
     await slots.park({ cluster, nodeUid, execution, fence: state.slot?.fence ?? 0 });
-    await ports.notifier.notify({
-      kind: 'approval',
-      cluster,
-      node,
-      episode,
-      subject:
-        question === 'replace'
-          ? `nodegap asks: replace node ${node} in ${cluster}?`
-          : `nodegap asks: the drain of ${node} in ${cluster} is blocked`,
-      body: [
-        ...factLines(facts, ports.clock.now()),
-        '',
-        `No answer by ${isoTime(deadline)} counts as a no.`,
-        'Answer with one of:',
-        ...answersTo[question].map((answer) => `  nodegap approvals ${answer} ${approval}`),
-      ].join('\n'),
-    });
+    // As it is kept: a retried task asks the same question, with its deadline.
+    const kept = await approvals.get(approval);
+    if (kept === undefined) {
+      throw new NodegapError('State.Corrupt', `approval ${approval} was not kept`);
+    }
+    const now = ports.clock.now();
+    const link = await linkFor(ports, kept);
+    await ports.notifier.notify(questionNotice(kept, { stage: 'asked', now, link }));
     ports.log.info('WaitForPerson', { ...attemptIds(state, execution), question, approval });
     return { approval };
   };
 }
 
-export const handler = lambdaHandler(() => awsPorts({ readers, notifier }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ readers, notifier, approvalPage }),
+  makeHandler,
+);

@@ -30,6 +30,7 @@ import { ScanStore } from '../lib/safety/scan-store.ts';
 import { type Slot, Slots } from '../lib/safety/slots.ts';
 import * as z from '../lib/zod.ts';
 import {
+  approvalPage,
   awsPorts,
   awsWork,
   lambdaHandler,
@@ -41,12 +42,13 @@ import {
 import { observers } from './shared/observer-ports.ts';
 import type { JudgingPorts, Ports } from './shared/ports.ts';
 import { costOf } from './shared/read-cost.ts';
+import { remindPeople } from './shared/reminders.ts';
 import { tellNews } from './shared/scan-news.ts';
 import { keepOverview } from './shared/scan-overview.ts';
 import { parseEvent } from './shared/task.ts';
 
 type ScanPorts = JudgingPorts &
-  Pick<Ports, 'workflow' | 'notifier' | 'publisher' | 'metrics' | 'newId'>;
+  Pick<Ports, 'workflow' | 'notifier' | 'publisher' | 'metrics' | 'newId' | 'approvalPage'>;
 
 const scanSchema = z.object({ cluster: z.string().check(z.minLength(1)) });
 
@@ -113,6 +115,7 @@ export function makeHandler(ports: ScanPorts) {
     await closeQuestions(ports, reading, slots);
     await keepOverview(ports, reading, holds);
     await tellNews(ports, reading, plan, breakers, disagreeing);
+    await remindPeople(ports, reading, slots);
     return result;
   };
 }
@@ -283,6 +286,6 @@ function notActedOn(verdicts: FaultVerdict[]): Map<string, number> {
 }
 
 export const handler = lambdaHandler(
-  () => awsPorts({ readers, awsWork, ...observers, workflow, notifier, publisher }),
+  () => awsPorts({ readers, awsWork, ...observers, workflow, notifier, publisher, approvalPage }),
   makeHandler,
 );

@@ -52,6 +52,10 @@ export interface Approval {
   deadline: number;
   /** The node has had no fault since then. */
   healthySince?: number;
+  /** How often people were reminded, and when last. */
+  reminded: number;
+  remindedAt?: number;
+  escalatedAt?: number;
   decided?: Decided;
 }
 
@@ -135,6 +139,8 @@ function decidedFrom(item: Item): Decided | undefined {
 
 export function approvalFrom(item: Item): Approval {
   const healthySince = optionalNumber(item, 'healthySince');
+  const remindedAt = optionalNumber(item, 'remindedAt');
+  const escalatedAt = optionalNumber(item, 'escalatedAt');
   const decided = decidedFrom(item);
   return {
     id: textOf(item, 'id'),
@@ -150,6 +156,9 @@ export function approvalFrom(item: Item): Approval {
     askedAt: numberOf(item, 'askedAt'),
     deadline: numberOf(item, 'deadline'),
     ...(healthySince === undefined ? {} : { healthySince }),
+    reminded: numberOf(item, 'reminded'),
+    ...(remindedAt === undefined ? {} : { remindedAt }),
+    ...(escalatedAt === undefined ? {} : { escalatedAt }),
     ...(decided === undefined ? {} : { decided }),
   };
 }

@@ -25,6 +25,7 @@ import {
 } from './approval-items.ts';
 import { textOf } from './item-fields.ts';
 import type { QuestionFacts } from './question-facts.ts';
+import type { DueNotice } from './reminders.ts';
 
 export type {
   Answer,
@@ -121,7 +122,8 @@ export class Approvals {
   async #ask(request: ApprovalRequest, round: number): Promise<string | undefined> {
     const { taskToken: _taskToken, ...question } = request;
     const id = this.#newId();
-    const approval: Approval = { ...question, id, round, askedAt: this.#clock.now() };
+    const askedAt = this.#clock.now();
+    const approval: Approval = { ...question, id, round, askedAt, reminded: 0 };
     const key = roundKey(request.execution, request.question, round);
     const ttl = ttlOf(request.deadline);
     const outcome = await this.#table.transact([
@@ -216,6 +218,47 @@ export class Approvals {
       since === undefined ? { remove: ['healthySince'] } : { set: { healthySince: since } };
     const key = approvalKey(id);
     await this.#table.transact([{ kind: 'update', key, ...change, condition: undecided }]);
+  }
+
+  /**
+   * True for whoever is to tell people of the question again; false when another has done so
+   * meanwhile, or the question is answered.
+   */
+  async claimNotice({ id }: Approval, due: DueNotice, now: number): Promise<boolean> {
+    const { reminder, escalation } = due;
+    const set = {
+      ...(reminder === undefined ? {} : { reminded: reminder, remindedAt: now }),
+      ...(escalation === undefined ? {} : { escalatedAt: now }),
+    };
+    const untold: Condition[] = [
+      ...(reminder === undefined
+        ? []
+        : [{ kind: 'less-than', attribute: 'reminded', value: reminder } as const]),
+      ...(escalation === undefined
+        ? []
+        : [{ kind: 'attribute-absent', attribute: 'escalatedAt' } as const]),
+    ];
+    const condition: Condition = { kind: 'all', of: [undecided, ...untold] };
+    const outcome = await this.#table.transact([
+      { kind: 'update', key: approvalKey(id), set, condition },
+    ]);
+    return outcome.kind === 'committed';
+  }
+
+  /** Takes the claim back when people could not be told, so that the next scan tells them. */
+  async unclaimNotice({ id, reminded, remindedAt }: Approval, due: DueNotice): Promise<void> {
+    const isReminder = due.reminder !== undefined;
+    const set = {
+      ...(isReminder ? { reminded } : {}),
+      ...(isReminder && remindedAt !== undefined ? { remindedAt } : {}),
+    };
+    const remove = [
+      ...(isReminder && remindedAt === undefined ? ['remindedAt'] : []),
+      ...(due.escalation === undefined ? [] : ['escalatedAt']),
+    ];
+    await this.#table.transact([
+      { kind: 'update', key: approvalKey(id), set, remove, condition: { kind: 'present' } },
+    ]);
   }
 
   /** The token of the task that waits for the answer. Never log it or show it. */
