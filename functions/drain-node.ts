@@ -1,3 +1,4 @@
+import { traceIn, traceOf } from '../lib/evidence/trace.ts';
 import { drainPass, readDrainPlan } from '../lib/remediation/drain.ts';
 import { decideDrain, isDrainOver } from '../lib/remediation/drain-decision.ts';
 import type { DrainProgress, DrainStep, GuardRefusal } from '../lib/remediation/drain-model.ts';
@@ -9,6 +10,8 @@ import type { DrainResult, WorkflowState } from '../lib/remediation/workflow-sta
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { tellDrain } from './shared/drain-news.ts';
+import { evidenceKeeping } from './shared/evidence-port.ts';
+import { type EvidenceKeepingPorts, keepEvidenceOf } from './shared/evidence-step.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -16,8 +19,11 @@ import { taskHandler } from './shared/task.ts';
 /** Well within the function's timeout, so that a pass always ends by itself. */
 const longestPassMs = 30_000;
 
-/** DrainNode: one pass of evictions, each batch on facts read right before it. */
-export function makeHandler(ports: ActingPorts) {
+/**
+ * DrainNode: one pass of evictions, each batch on facts read right before it. Before the first one
+ * of an attempt, what the node is gets saved as evidence.
+ */
+export function makeHandler(ports: ActingPorts & EvidenceKeepingPorts) {
   return taskHandler('DrainNode', ports.log, async ({ state, execution }): Promise<DrainResult> => {
     const client = await ports.clients.connect(state.cluster);
     const first = await readSituation(ports, client, state);
@@ -39,6 +45,26 @@ export function makeHandler(ports: ActingPorts) {
       fresh = undefined;
       return refusalOf(situation, state, execution);
     };
+    let trace = traceIn(state.drain);
+    const evidenceRefusal = async (): Promise<GuardRefusal | undefined> => {
+      const { judgement } = first;
+      if (trace?.evidence !== undefined || judgement.kind !== 'act') return undefined;
+      const occasion = {
+        phase: 'drain',
+        situation: first,
+        act: judgement,
+        state,
+        execution,
+      } as const;
+      const kept = await keepEvidenceOf(ports, client, occasion);
+      if (kept.kind === 'refused') {
+        return { code: kept.code, message: kept.message, passing: 'doubt' };
+      }
+      trace = traceOf(kept);
+      // That took a while: the first batch, too, goes on facts that are read after it.
+      fresh = undefined;
+      return undefined;
+    };
 
     const steps: DrainStep[] = [];
     const pass = async (): Promise<DrainProgress> => {
@@ -46,6 +72,8 @@ export function makeHandler(ports: ActingPorts) {
       if (refusal !== undefined) return { kind: 'refused', evicted: 0, refusal };
       const read = await readDrainPlan(client, state, options);
       if (read.kind !== 'plan') return read;
+      const unsaved = await evidenceRefusal();
+      if (unsaved !== undefined) return { kind: 'refused', evicted: 0, refusal: unsaved };
       // Kept before anything is evicted: a pass that dies must not forget whose pods it took.
       await store.save(state.cluster, state.nodeUid, { ...memory, owners: read.plan.owners });
       return drainPass(client, read.plan, {
@@ -69,7 +97,10 @@ export function makeHandler(ports: ActingPorts) {
       const deadForTwo = judgement.kind === 'act' && judgement.ladder.secondObserver;
       const approvals = policyIn(config, state, first);
       const settings = { ...config, approvals };
-      result = decideDrain(progress, state, settings, ports.clock.now(), deadForTwo);
+      result = {
+        ...decideDrain(progress, state, settings, ports.clock.now(), deadForTwo),
+        ...trace,
+      };
       return result;
     } finally {
       // Also after a failure: what was done to pods is told in any case.
@@ -107,6 +138,6 @@ function refusalOf(
 }
 
 export const handler = lambdaHandler(
-  () => awsPorts({ clients, awsWork, ...observers }),
+  () => awsPorts({ clients, awsWork, ...observers, ...evidenceKeeping }),
   makeHandler,
 );

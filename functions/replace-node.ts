@@ -1,3 +1,4 @@
+import { type EvidenceTrace, traceIn, traceOf } from '../lib/evidence/trace.ts';
 import { subjectOf } from '../lib/gap/fault.ts';
 import type { Node, NodeClaim } from '../lib/kubernetes/objects.ts';
 import type { MachineTerminator } from '../lib/machines.ts';
@@ -7,28 +8,34 @@ import { endMachine } from '../lib/remediation/end-machine.ts';
 import { guard } from '../lib/remediation/guard.ts';
 import { deleteClaim, instanceOf } from '../lib/remediation/replacement.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
-import { readSituation } from '../lib/remediation/situation.ts';
-import { turnBack } from '../lib/remediation/turn-back.ts';
+import { readSituation, type Situation } from '../lib/remediation/situation.ts';
+import { turnBack, turnBackUnsaved } from '../lib/remediation/turn-back.ts';
 import { findWay, type Way, type WayFacts } from '../lib/remediation/way.ts';
-import { type ReplacementResult, scopeFields } from '../lib/remediation/workflow-state.ts';
+import {
+  type ReplacementResult,
+  scopeFields,
+  type WorkflowState,
+} from '../lib/remediation/workflow-state.ts';
 import type { Scope } from '../lib/safety/scope.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
+import { evidenceKeeping } from './shared/evidence-port.ts';
+import { type EvidenceKeepingPorts, keepEvidenceOf } from './shared/evidence-step.ts';
 import { machines, terminator } from './shared/machine-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts, Ports } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
 
-type EndingPorts = ActingPorts & Pick<Ports, 'machines' | 'terminator'>;
+type EndingPorts = ActingPorts & EvidenceKeepingPorts & Pick<Ports, 'machines' | 'terminator'>;
 type EndingWay =
   | Exclude<Way, { kind: 'machine' }>
   | (Extract<Way, { kind: 'machine' }> & { terminator: MachineTerminator });
 
 /**
- * ReplaceNode, the point of no return: every guard is read again, then one conditional commit,
- * then the one call.
+ * ReplaceNode, the point of no return: what the node is gets saved as evidence, every guard is read
+ * again, then one conditional commit, then the one call.
  *
  * What verification will need is written before the commit, so that nothing stands between commit
  * and call. From the commit on the node is verified and never released, however the call went.
@@ -39,7 +46,9 @@ export function makeHandler(ports: EndingPorts) {
     ports.log,
     async ({ state, execution }): Promise<ReplacementResult> => {
       const client = await ports.clients.connect(state.cluster);
-      const situation = await readSituation(ports, client, state);
+      const read = () => readSituation(ports, client, state);
+      const kept = await withEvidence(ports, client, read, state, execution);
+      const { situation, trace } = kept;
       const { node, claim, config, place } = situation;
       const at = ports.clock.now();
       const turnedBack = state.replacement?.turnedBack ?? 0;
@@ -48,9 +57,8 @@ export function makeHandler(ports: EndingPorts) {
         code: string,
         message: string,
         claimName = '',
-      ): ReplacementResult => ({ next, code, message, at, claim: claimName, turnedBack });
-      const own = situation.slots.find((slot) => slot.nodeUid === state.nodeUid);
-      const committed = own?.committedAt !== undefined && own.execution === execution;
+      ): ReplacementResult => ({ next, code, message, at, claim: claimName, turnedBack, ...trace });
+      const committed = isCommitted(situation, state, execution);
       const retreat = (
         next: ReplacementResult['next'],
         { code, message, scope }: { code: string; message: string; scope?: Scope },
@@ -64,6 +72,10 @@ export function makeHandler(ports: EndingPorts) {
       if (guarded.kind === 'refused') return retreat('release', guarded);
       if (guarded.kind !== 'go') {
         const turn = turnBack(guarded, turnedBack);
+        return { ...retreat(turn.next, turn), turnedBack: turn.turnedBack };
+      }
+      if (kept.unsaved !== undefined) {
+        const turn = turnBackUnsaved(kept.unsaved, turnedBack);
         return { ...retreat(turn.next, turn), turnedBack: turn.turnedBack };
       }
       if (guarded.act.reach !== 'replace') {
@@ -117,6 +129,43 @@ export function makeHandler(ports: EndingPorts) {
   );
 }
 
+interface WithEvidence {
+  situation: Situation;
+  trace: EvidenceTrace | undefined;
+  /** It could not be saved, so nothing may be destroyed. */
+  unsaved?: { code: string; message: string };
+}
+
+/**
+ * Saves the evidence when the guards let the replacement go on, and reads everything again after
+ * that. A node that is to be left alone is left alone at once.
+ */
+async function withEvidence(
+  ports: EvidenceKeepingPorts,
+  client: ClusterReader,
+  read: () => Promise<Situation>,
+  state: WorkflowState,
+  execution: string,
+): Promise<WithEvidence> {
+  const situation = await read();
+  const trace = traceIn(state.replacement);
+  const guarded = guard(situation, state, execution);
+  const isNext = guarded.kind === 'go' && guarded.act.reach === 'replace';
+  const isSaved = trace?.evidence !== undefined;
+  if (!isNext || isSaved || isCommitted(situation, state, execution)) return { situation, trace };
+  const { act } = guarded;
+  const occasion = { phase: 'replace', situation, act, state, execution } as const;
+  const kept = await keepEvidenceOf(ports, client, occasion);
+  if (kept.kind === 'refused') return { situation, trace, unsaved: kept };
+  return { situation: await read(), trace: traceOf(kept) };
+}
+
+/** This very execution has committed already: its call may have been made. */
+function isCommitted({ slots }: Situation, { nodeUid }: WorkflowState, execution: string): boolean {
+  const own = slots.find((slot) => slot.nodeUid === nodeUid);
+  return own?.committedAt !== undefined && own.execution === execution;
+}
+
 async function wayOf({ machines, terminator }: EndingPorts, facts: WayFacts): Promise<EndingWay> {
   const way = await findWay(machines, facts);
   if (way.kind !== 'machine') return way;
@@ -150,6 +199,6 @@ function identityOf({ metadata }: NodeClaim): { name: string; uid: string } {
 }
 
 export const handler = lambdaHandler(
-  () => awsPorts({ clients, awsWork, machines, terminator, ...observers }),
+  () => awsPorts({ clients, awsWork, machines, terminator, ...observers, ...evidenceKeeping }),
   makeHandler,
 );

@@ -30,6 +30,7 @@ import type {
   ClusterReader,
   Clusters,
   ClusterWriter,
+  EvidenceStore,
   ExecutionStatus,
   Metrics,
   Notice,
@@ -51,6 +52,10 @@ export interface EmbeddedOptions {
   /** Nothing can ask AWS about machines, or end one, without them. */
   machines?: Machines;
   terminator?: MachineTerminator;
+  /** Where it is kept what a node was before it is drained or replaced. */
+  evidence: EvidenceStore;
+  /** Of the code of nodegap. */
+  version?: string;
   /** Every notice that people would get. */
   onNotice?: (notice: Notice) => void;
   onWorkflow?: (event: WorkflowEvent) => void;
@@ -105,6 +110,7 @@ export class Embedded {
     });
     this.ports = {
       ...options,
+      version: options.version ?? 'local',
       installation: options.installation ?? '000000000000/local/nodegap',
       config: async () => options.config,
       readers: options.clients,
@@ -157,8 +163,13 @@ export class Embedded {
   }
 
   /** Answers as a person would through the CLI. */
-  async decide(id: string, decision: string, by: string): Promise<Record<string, unknown>> {
-    return this.#answer({ action: 'decide', id, decision, by });
+  async decide(
+    id: string,
+    decision: string,
+    by: string,
+    via: 'cli' | 'terminal' = 'cli',
+  ): Promise<Record<string, unknown>> {
+    return this.#answer({ action: 'decide', id, decision, by, via });
   }
 
   async #route(events: BusEvent[]): Promise<void> {

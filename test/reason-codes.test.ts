@@ -22,7 +22,9 @@ const sources = ['lib', 'functions'].flatMap((folder) =>
     })),
 );
 /** Codes are made in these; the others have codes of their own (HTTP, zod, Node.js). */
-const makers = sources.filter(({ file }) => /^(functions|lib\/(remediation|safety))\//.test(file));
+const makers = sources.filter(({ file }) =>
+  /^(functions|lib\/(evidence|remediation|safety))\//.test(file),
+);
 
 const evictions = {
   accepted: true,

@@ -17,6 +17,8 @@ export interface DrainNews {
 
 /** Codes of results that stand on the node whenever they come up. */
 const ends = ['drain-blocked', 'drain-incomplete', 'drained', 'drained-with-volumes'];
+/** Codes of passes that are told when they begin. */
+const onceInARow = ['volumes-attached', 'evidence-unsaved'];
 /** Pods named in one Event. */
 const mostNamed = 5;
 
@@ -56,9 +58,7 @@ export async function tellDrain(
   const isNew = code !== state.drain?.code;
   if (ends.includes(code)) {
     await tell({ code, message, type: code === 'drained' ? 'Normal' : 'Warning' });
-  } else if (
-    code === 'volumes-attached' ? isNew : code === 'draining' && isNews(blockers, before)
-  ) {
+  } else if (onceInARow.includes(code) ? isNew : code === 'draining' && isNews(blockers, before)) {
     await tell({ code, message, type: 'Warning' });
   }
 }

@@ -45,7 +45,7 @@ export interface Evidence extends EvidenceIdentity {
   configSha256: string;
   /** The code of nodegap that wrote it. */
   nodegap: string;
-  judgement: { code: string; message: string; faults: EvidenceFault[] };
+  judgement: { message: string; faults: EvidenceFault[] };
   /** What nodegap itself did to the node. */
   isolation?: IsolationMark;
   /** Objects as the API server gave them, without what may be secret (redact.ts). */

@@ -88,7 +88,6 @@ export async function gatherEvidence(
     configSha256: loaded.sha256,
     nodegap: occasion.version,
     judgement: {
-      code: 'gap-confirmed',
       message: `${faultWithCause(judgement.primary)}: ${judgement.primary.message}`,
       faults: judgement.gaps.map(faultOf),
     },

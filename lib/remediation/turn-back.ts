@@ -21,3 +21,16 @@ export function turnBack(
         turnedBack,
       };
 }
+
+/**
+ * The evidence could not be saved: back into hold-down, and tried again after it. A node of which
+ * nothing can be kept for that long stays isolated.
+ */
+export function turnBackUnsaved(
+  { code, message }: { code: string; message: string },
+  turnedBack: number,
+): ReturnType<typeof turnBack> {
+  return turnedBack < patience
+    ? { next: 'not-now', code, message, turnedBack: turnedBack + 1 }
+    : { next: 'stay-isolated', code, message, turnedBack };
+}

@@ -17,6 +17,7 @@ import type { SleepingClock } from '../clock.ts';
 import type { ServedCluster } from '../cluster/api/http-server.ts';
 import type { Happening } from '../cluster/changes.ts';
 import { Embedded } from '../embedded.ts';
+import { MemoryEvidence } from '../memory-evidence.ts';
 import { MemoryTable } from '../memory-table.ts';
 import { type AslDefinition, loadDefinition } from '../workflow/definition.ts';
 import type { WorkflowEvent } from '../workflow/runner.ts';
@@ -134,6 +135,7 @@ export class Stage {
       config: loadConfig(demoConfig, 'nodegap.yaml'),
       definition,
       table: new MemoryTable(),
+      evidence: new MemoryEvidence(),
       clients: { connect: async (cluster) => this.#client(cluster) },
       random: Math.random,
       newId: randomUUID,

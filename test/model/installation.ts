@@ -131,6 +131,13 @@ export class Installation {
           return machine.answer(...answer);
         },
       },
+      evidence: {
+        save: async () => {
+          await troubles.edge(clock, 'evidence');
+          return { location: 'model' };
+        },
+      },
+      version: 'model',
       notifier: { notify: () => troubles.edge(clock, 'notify') },
       publisher: {
         publish: async (events) => {

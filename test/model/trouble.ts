@@ -17,7 +17,7 @@ export const apiTargets = [
 export const statuses = [401, 403, 404, 409, 410, 429, 500, 503] as const;
 export const wires = ['cut', 'timeout', 'slow', 'die'] as const;
 export const tableTargets = ['get', 'query', 'transact'] as const;
-export const edges = ['notify', 'publish', 'start', 'status', 'answer'] as const;
+export const edges = ['notify', 'publish', 'start', 'status', 'answer', 'evidence'] as const;
 
 export type Trouble = {
   /** Calls of that kind that are let through first. */

@@ -14,6 +14,7 @@ import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
 import { isolationAnnotation } from '../../lib/safety/ownership.ts';
 import { type ClusterOptions, SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { Embedded } from '../../local/embedded.ts';
+import { MemoryEvidence } from '../../local/memory-evidence.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
 import { type AslDefinition, loadDefinition } from '../../local/workflow/definition.ts';
 import {
@@ -52,6 +53,7 @@ export class World {
   readonly clock = new DiscreteClock(Date.parse('2026-11-29T12:00:00Z'));
   readonly cluster: SimulatedCluster;
   readonly table = new MemoryTable();
+  readonly evidence = new MemoryEvidence();
   readonly notices: Notice[] = [];
   readonly events: WorkflowEvent[] = [];
   readonly logs: { level: string; message: string; fields: Record<string, unknown> }[] = [];
@@ -92,6 +94,7 @@ export class World {
         return current();
       },
       definition: shipped,
+      evidence: this.evidence,
       table: checkedTable(this.table),
       clients: { connect: async () => client },
       machines: this.cluster.autoScaling,

@@ -18,6 +18,7 @@ import type { AttemptInput, Notice } from '../../../lib/ports.ts';
 import { Slots } from '../../../lib/safety/slots.ts';
 import { ScaledClock } from '../../../local/clock.ts';
 import { Embedded } from '../../../local/embedded.ts';
+import { MemoryEvidence } from '../../../local/memory-evidence.ts';
 import { MemoryTable } from '../../../local/memory-table.ts';
 import { loadDefinition } from '../../../local/workflow/definition.ts';
 import type { WorkflowEvent } from '../../../local/workflow/runner.ts';
@@ -103,6 +104,7 @@ export class Operator {
       config,
       definition,
       table: this.#table,
+      evidence: new MemoryEvidence(),
       clients: { connect: async () => client },
       random: Math.random,
       newId: randomUUID,
