@@ -28,6 +28,26 @@ export interface NodePool {
   status: { nodes?: number };
 }
 
+export interface ConfigMap {
+  metadata: ObjectMeta;
+  data?: Record<string, string>;
+}
+
+export interface Lease {
+  metadata: ObjectMeta;
+  spec?: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    acquireTime?: string;
+    renewTime?: string;
+    leaseTransitions?: number;
+  };
+}
+
+export interface Namespace {
+  metadata: ObjectMeta;
+}
+
 /** The stored types by the plural that the API's paths use. */
 export interface Kinds {
   nodes: Node;
@@ -39,6 +59,9 @@ export interface Kinds {
   volumeattachments: VolumeAttachment;
   nodeclaims: NodeClaim;
   nodepools: NodePool;
+  configmaps: ConfigMap;
+  leases: Lease;
+  namespaces: Namespace;
 }
 export type Resource = keyof Kinds;
 
@@ -63,6 +86,9 @@ export const resourceTable: readonly ResourceInfo[] = [
   info('volumeattachments', 'VolumeAttachment', 'storage.k8s.io', 'v1', false, false),
   info('nodeclaims', 'NodeClaim', 'karpenter.sh', 'v1', false, true),
   info('nodepools', 'NodePool', 'karpenter.sh', 'v1', false, true),
+  info('configmaps', 'ConfigMap', '', 'v1', true, false),
+  info('leases', 'Lease', 'coordination.k8s.io', 'v1', true, false),
+  info('namespaces', 'Namespace', '', 'v1', false, false),
 ];
 
 function info(

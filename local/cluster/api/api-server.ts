@@ -21,6 +21,7 @@ import {
   StatusError,
   type Subject,
 } from './status.ts';
+import { createStored, replaceStored, type Stored } from './stored-objects.ts';
 
 export interface ApiRequest {
   method: string;
@@ -143,10 +144,17 @@ export class ApiServer {
         };
       case 'create events':
         return this.#createEvent(route, request);
+      case 'create configmaps':
+      case 'create leases':
+      case 'create namespaces':
+      case 'update configmaps':
+      case 'update leases':
+        return this.#storeObject(route, request);
+      case 'delete configmaps':
+      case 'delete leases':
       case 'delete nodeclaims':
-        return this.#delete(route, 'nodeclaims', request);
       case 'delete pods':
-        return this.#delete(route, 'pods', request);
+        return this.#delete(route, resource as Deletable, request);
       default:
         if (subresource !== undefined) throw noSuchPath();
         if (verb === 'get') return ok(resource, this.#find(route));
@@ -209,6 +217,16 @@ export class ApiServer {
       metadata: { ...metadata, namespace },
     });
     return { ...ok('events', event), status: 201 };
+  }
+
+  #storeObject(route: Route, request: ApiRequest): ApiAnswer {
+    const resource = route.resource as Stored;
+    const body = parse(request.body);
+    const { store } = this.#world;
+    if (request.method === 'PUT') {
+      return ok(resource, replaceStored(store, resource, this.#find({ ...route, resource }), body));
+    }
+    return { ...ok(resource, createStored(store, resource, route.namespace, body)), status: 201 };
   }
 
   #delete(route: Route, resource: Deletable, request: ApiRequest): ApiAnswer {

@@ -4,7 +4,7 @@ import type { Store } from '../store.ts';
 import type { Json } from './json-patch.ts';
 import { StatusError, wrongUid } from './status.ts';
 
-export type Deletable = 'nodeclaims' | 'pods';
+export type Deletable = 'nodeclaims' | 'pods' | 'configmaps' | 'leases';
 
 interface DeleteOptions {
   preconditions?: { uid?: string; resourceVersion?: string };
@@ -32,7 +32,7 @@ export function deleteObject<R extends Deletable>(
     );
   }
   const { nodeName, terminationGracePeriodSeconds = 30 } =
-    'nodeName' in object.spec ? (object.spec as Kinds['pods']['spec']) : {};
+    resource === 'pods' ? (object as Kinds['pods']).spec : {};
   const own = nodeName === undefined ? 0 : terminationGracePeriodSeconds;
   store.requestDeletion(resource, object, gracePeriodSeconds ?? own);
 }

@@ -43,6 +43,9 @@ const fields: { [R in Resource]: Record<string, Field<R>> } = {
   volumeattachments: always,
   nodeclaims: always,
   nodepools: always,
+  configmaps: namespaced,
+  leases: namespaced,
+  namespaces: always,
 };
 
 export type Matcher<R extends Resource> = (object: Kinds[R]) => boolean;
