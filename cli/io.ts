@@ -6,6 +6,10 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { UsageError } from '../lib/errors.ts';
 import type { KubeconfigConnection, KubeconfigOptions } from '../lib/kubernetes/kubeconfig.ts';
 import { createStyle, type Style } from '../lib/report/style.ts';
+import { realClock, type SleepingClock } from '../local/clock.ts';
+
+/** SIGHUP: the terminal was closed. */
+export type EndingSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 export interface Output {
   write(text: string): unknown;
@@ -25,6 +29,15 @@ export interface Io {
    * output any more. The answer takes it back.
    */
   onInterrupt(listener: () => void): () => void;
+  /**
+   * Calls `listener` for each signal that is to end the command, which goes on until it ends itself.
+   * The answer takes it back.
+   */
+  onSignal(listener: (signal: EndingSignal) => void): () => void;
+  /** Ends the process at once, with what was written so far. */
+  exitNow(code: number): void;
+  /** The clock of commands that wait. */
+  waiting: SleepingClock;
   /** A function of the stack in an AWS account, and who calls it. */
   account(options: AccountClientOptions): Promise<Pick<AccountClient, 'ask' | 'identity'>>;
 }
@@ -44,6 +57,9 @@ export function processIo(): Io {
       return connectFromKubeconfig(options);
     },
     onInterrupt: onProcessInterrupt,
+    onSignal: onProcessSignal,
+    exitNow: (code) => process.exit(code),
+    waiting: realClock,
     async account(options) {
       demandNode('talks to AWS');
       const { AccountClient } = await import('../lib/aws/account-client.ts');
@@ -67,6 +83,20 @@ function onProcessInterrupt(listener: () => void): () => void {
   process.on('SIGTERM', once);
   process.stdout.on('error', once);
   return takeBack;
+}
+
+const endingSignals: readonly EndingSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/** Whoever is told has work to end first: a terminal that is gone must not end it by a failed write. */
+function onProcessSignal(listener: (signal: EndingSignal) => void): () => void {
+  const ignore = (): void => undefined;
+  const outputs = [process.stdout, process.stderr];
+  for (const signal of endingSignals) process.on(signal, listener);
+  for (const output of outputs) output.on('error', ignore);
+  return () => {
+    for (const signal of endingSignals) process.off(signal, listener);
+    for (const output of outputs) output.off('error', ignore);
+  };
 }
 
 /** Colours on a terminal only, and never when NO_COLOR is set (https://no-color.org). */

@@ -10,6 +10,8 @@ export type RemediateEvent = { /** Epoch ms. */ at: number } & (
       message: string;
       until: number;
     }
+  /** What another process left was taken over. */
+  | { kind: 'taken-over'; message: string }
   | { kind: 'started'; execution: string; episode: number; attempt: number }
   /** The machine entered a state; `type` as in its definition: Task, Wait, Choice, Pass, Succeed. */
   | { kind: 'entered'; state: string; type: string }

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Io } from '../../cli/io.ts';
 import { main } from '../../cli/main.ts';
+import { JumpClock } from '../../local/clock.ts';
 
 export const noon = '2026-11-29T12:00:00Z';
 
@@ -29,6 +30,8 @@ export interface RunOptions {
   at?: string;
   /** In place of `at`, for a present that moves. */
   clock?: Io['clock'];
+  /** Of commands that wait; jumps ahead otherwise. */
+  waiting?: Io['waiting'];
   /** Gets everything as it is written, on stdout and stderr. */
   onWrite?: (text: string) => void;
   programName?: string;
@@ -54,6 +57,11 @@ export async function nodegap(argv: string[], options: RunOptions = {}): Promise
         throw new Error('this test connects to no cluster');
       }),
     onInterrupt: options.onInterrupt ?? (() => () => undefined),
+    onSignal: () => () => undefined,
+    exitNow: (code) => {
+      throw new Error(`this test does not end its process (${code})`);
+    },
+    waiting: options.waiting ?? new JumpClock(Date.parse(options.at ?? noon)),
     account:
       options.account ??
       (() => {

@@ -1,0 +1,92 @@
+/** Puts together what works on one cluster at a terminal: handlers, machine, gate and questions. */
+import type { Log } from '../../functions/shared/ports.ts';
+import type { LoadedConfig } from '../../lib/config/model.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { EvidenceStore } from '../../lib/ports.ts';
+import { Embedded } from '../embedded.ts';
+import type { AslDefinition } from '../workflow/definition.ts';
+import type { TaskHandler, WorkflowEvent } from '../workflow/runner.ts';
+import { Gate } from './gate.ts';
+import { statusElsewhere } from './liveness.ts';
+import { type Consent, Questions } from './questions.ts';
+import { Remediation } from './remediation.ts';
+import { executionOf } from './runner-identity.ts';
+import type { Session } from './session.ts';
+
+export interface OpenOptions {
+  session: Session;
+  config: LoadedConfig;
+  definition: AslDefinition;
+  evidence: EvidenceStore;
+  version: string;
+  consent: Consent;
+  random: () => number;
+  newId: () => string;
+  exitNow: (code: number) => void;
+  /** Stands between the machine and a handler, inside the gate: tests end the process with it. */
+  wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
+}
+
+export function openRemediation(options: OpenOptions): Remediation {
+  const { session, definition, wrapHandler } = options;
+  const { clock, state, client, installation, runner } = session;
+  const gate = new Gate(definition);
+  const questions = new Questions(session, options.consent, () => embedded);
+  const embedded = new Embedded({
+    clock,
+    config: options.config,
+    definition,
+    table: state.table,
+    clients: { connect: async () => client },
+    evidence: options.evidence,
+    version: options.version,
+    random: options.random,
+    newId: options.newId,
+    log: logOf(session),
+    onNotice: (notice) => session.tell({ kind: 'notified', notice }),
+    onWorkflow: (event) => tellState(session, event),
+    // What dies here is told, and named by the next command on this cluster.
+    losesStatusChanges: true,
+    onlyWhenAsked: true,
+    installation,
+    executionOf: (_cluster, name) => executionOf(runner, name),
+    statusElsewhere: async (execution) =>
+      statusElsewhere(await state.heldSlots(), execution, clock.now()),
+    wrapHandler: (name, handler) => {
+      const wrapped = gate.wrap(name, wrapHandler?.(name, handler) ?? handler);
+      return name === 'request-approval' ? thenPut(questions, wrapped, session) : wrapped;
+    },
+  });
+  return new Remediation({ session, embedded, gate, questions, exitNow: options.exitNow });
+}
+
+/** Puts the question to the person once it is kept. */
+function thenPut(questions: Questions, ask: TaskHandler, session: Session): TaskHandler {
+  return async (event) => {
+    const result = (await ask(event)) as { approval: string };
+    questions.put(result.approval).catch((error: unknown) => {
+      session.tell({ kind: 'failed', state: 'WaitForPerson', message: messageOf(error) });
+    });
+    return result;
+  };
+}
+
+function tellState({ tell }: Session, { kind, state, type, error = '' }: WorkflowEvent): void {
+  if (kind === 'entered') tell({ kind, state, type });
+  else if (kind === 'failed' || kind === 'retried') tell({ kind: 'failed', state, message: error });
+}
+
+/** What handlers log is what they answered. */
+function logOf({ tell }: Session): Log {
+  const quiet = () => undefined;
+  return {
+    info(state, { result }) {
+      const { code, message } = (result ?? {}) as { code?: unknown; message?: unknown };
+      if (typeof code !== 'string' || typeof message !== 'string') return;
+      tell({ kind: 'answered', state, code, message });
+    },
+    warn: quiet,
+    // The machine tells the same error when it retries or gives up.
+    error: quiet,
+  };
+}

@@ -1,0 +1,245 @@
+/**
+ * `nodegap remediate` without its terminal: one attempt on one node, by the shipped machine over the
+ * handlers that Lambda runs, in this process.
+ *
+ * How it works: scans until the fault is confirmed, takes the attempt, runs the machine while scans
+ * and the heartbeat of its Lease go on beside it. A signal closes the gate between machine and
+ * handlers (gate.ts): what has begun ends first, so that it is known whether ReplaceNode has
+ * committed. Before the commit everything is undone; afterwards the machine goes on.
+ */
+import { messageOf } from '../../lib/errors.ts';
+import type { Node } from '../../lib/kubernetes/objects.ts';
+import { readSituation } from '../../lib/remediation/situation.ts';
+import { slotOn } from '../../lib/safety/slots.ts';
+import { type Embedded, workflowHandlers } from '../embedded.ts';
+import { begin, busyWith } from './begin.ts';
+import type { Gate } from './gate.ts';
+import { leftoversOf, leftoverText } from './leftovers.ts';
+import type { Questions } from './questions.ts';
+import { freeAttempt, freeSlot, goodCodes, verifyCommitted } from './resume.ts';
+import { ripenessOf } from './ripeness.ts';
+import type { Ending, Session } from './session.ts';
+import { undo } from './undo.ts';
+
+/** Exit codes of processes that a signal ended, as shells tell them. */
+const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+export type EndingSignal = keyof typeof signalCodes;
+
+/** How often a process says that it lives: a few times within the duration of a Lease. */
+const heartbeatMs = 10_000;
+
+export interface RemediationParts {
+  session: Session;
+  embedded: Embedded;
+  gate: Gate;
+  questions: Questions;
+  /** Ends the process at once. */
+  exitNow(code: number): void;
+}
+
+export class Remediation {
+  readonly #parts: RemediationParts;
+  readonly #waits = new AbortController();
+  readonly #beside = new AbortController();
+  #signal: EndingSignal | undefined;
+  #execution: string | undefined;
+  /** What came of the first signal; undefined when the machine goes on. */
+  #interruption: Promise<Ending | undefined> = Promise.resolve(undefined);
+
+  constructor(parts: RemediationParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Works on a node until it is repaired, or until it is clear why not.
+   * @throws KubernetesError when the cluster cannot be read.
+   */
+  async run(node: Node, options: { resume: boolean }): Promise<Ending> {
+    const { session } = this.#parts;
+    try {
+      return (await this.#prepare(node, options)) ?? (await this.#attempt(node));
+    } catch (error) {
+      if (this.#signal === undefined || !this.#waits.signal.aborted) throw error;
+      const message = `nothing was done to ${node.metadata.name}`;
+      session.tell({ kind: 'interrupted', message });
+      return this.#interrupted(message);
+    } finally {
+      this.#beside.abort();
+      this.#parts.questions.close();
+    }
+  }
+
+  /** Looks how the committed replacement of a node ends that may be gone already. */
+  async verify(nodeUid: string): Promise<Ending | undefined> {
+    const { session, embedded } = this.#parts;
+    const slot = (await session.state.heldSlots()).find((each) => each.nodeUid === nodeUid);
+    if (slot?.committedAt === undefined) return undefined;
+    return verifyCommitted(session, embedded, slot, this.#waits.signal);
+  }
+
+  /** What a signal does: the first undoes or goes on, the second ends at once. */
+  onSignal(signal: EndingSignal): void {
+    const { session, exitNow } = this.#parts;
+    if (this.#signal !== undefined) {
+      session.tell({ kind: 'interrupted', message: `ended at once by ${signal}; ${this.#left()}` });
+      exitNow(signalCodes[signal]);
+      return;
+    }
+    this.#signal = signal;
+    if (this.#execution === undefined) this.#waits.abort();
+    else this.#interruption = this.#interrupt(signal);
+  }
+
+  /** Undefined when the attempt may be taken. */
+  async #prepare(node: Node, { resume }: { resume: boolean }): Promise<Ending | undefined> {
+    const { session, embedded } = this.#parts;
+    const { uid, name } = node.metadata;
+    const busy = await busyWith(session, uid);
+    if (busy !== undefined) return busy;
+    const slots = await session.state.heldSlots();
+    const left = leftoversOf([node], slots, session.clock.now(), session.runner).find(
+      ({ nodeUid }) => nodeUid === uid,
+    );
+    if (left !== undefined && !resume) {
+      return { exitCode: 2, code: 'left-over', message: leftoverText(left, session.commandOf) };
+    }
+    if (left?.slot?.committedAt !== undefined) {
+      return verifyCommitted(session, embedded, left.slot, this.#waits.signal);
+    }
+    if (left?.slot !== undefined) await freeSlot(session, embedded, left.slot, this.#waits.signal);
+    const hadAttempt = await freeAttempt(session, uid);
+    if (resume && left === undefined && !hadAttempt) {
+      const message = `nothing is left over on ${name}`;
+      return { exitCode: 0, code: 'nothing-left-over', message };
+    }
+    return this.#untilRipe(node);
+  }
+
+  /** Scans as often as confirmation needs. An ending when there is nothing to do. */
+  async #untilRipe({ metadata: { name, uid } }: Node): Promise<Ending | undefined> {
+    const { session, embedded } = this.#parts;
+    const { cluster, clock, tell } = session;
+    const { config } = await embedded.ports.config();
+    const input = { cluster, node: name, nodeUid: uid, episode: 1, attempt: 1 };
+    for (;;) {
+      await embedded.scan(cluster);
+      const situation = await readSituation(embedded.ports, session.client, input);
+      const ripeness = ripenessOf(situation);
+      if (ripeness.kind === 'nothing-to-do') {
+        return { exitCode: 0, code: 'healthy', message: `nothing to do: ${ripeness.message}` };
+      }
+      if (ripeness.kind === 'ripe') return undefined;
+      const until = clock.now() + config.timings.poll * 1000;
+      const { code, message } = ripeness;
+      tell({ kind: 'waiting', code, message, until });
+      await clock.sleep(until - clock.now(), this.#waits.signal);
+    }
+  }
+
+  async #attempt({ metadata: { name: node, uid: nodeUid } }: Node): Promise<Ending> {
+    const { session, embedded } = this.#parts;
+    const { config } = await embedded.ports.config();
+    this.#waits.signal.throwIfAborted();
+    const target = { node, nodeUid };
+    const begun = await begin(session, embedded.workflow, config, target, this.#waits.signal);
+    if (begun.kind === 'refused') return begun.ending;
+    const { execution, input } = begun;
+    this.#execution = execution;
+    session.tell({ kind: 'started', execution, episode: input.episode, attempt: input.attempt });
+    // A signal that came while the attempt was being taken.
+    if (this.#signal !== undefined) this.#interruption = this.#interrupt(this.#signal);
+    void this.#beat();
+    void embedded.scanUntil(session.cluster, this.#beside.signal, {
+      onScan: () => undefined,
+      onFailure: (error) => this.#tellUnlessOver(messageOf(error)),
+    });
+    let ending: Ending;
+    try {
+      ending = endingOf(await embedded.workflow.result(execution));
+    } catch (error) {
+      ending = { exitCode: 1, code: 'failed', message: messageOf(error) };
+    }
+    return (await this.#interruption) ?? ending;
+  }
+
+  async #interrupt(signal: EndingSignal): Promise<Ending | undefined> {
+    const { session, embedded, gate, questions } = this.#parts;
+    const tell = (message: string) => session.tell({ kind: 'interrupted', message });
+    const execution = this.#execution ?? '';
+    tell(`${signal}: waiting for what is under way to end; a second signal ends at once`);
+    await gate.close();
+    if (await this.#hasCommitted(execution)) {
+      tell(
+        'the point of no return is passed: the replacement was committed and goes on in the cluster',
+      );
+      tell(`this process goes on looking how it ends; look again later: ${this.#resumeLine()}`);
+      gate.open();
+      return undefined;
+    }
+    this.#beside.abort();
+    questions.close();
+    embedded.workflow.abort(execution);
+    const { user, host } = session.runner;
+    const because = `${user}@${host} ended it by ${signal}`;
+    const handlers = workflowHandlers(embedded.ports);
+    const { last } = gate;
+    const isComplete =
+      last === undefined || (await undo(handlers, session.state.table, last, because, tell));
+    if (last === undefined) tell('nothing was done yet');
+    if (!isComplete) tell(this.#left());
+    return this.#interrupted(isComplete ? 'what was done was undone' : this.#left());
+  }
+
+  /** A call that failed on the way may have arrived: then the slot tells, and verification. */
+  async #hasCommitted(execution: string): Promise<boolean> {
+    const { session, gate } = this.#parts;
+    const { last } = gate;
+    if (last === undefined) return false;
+    if (last.state.replacement?.next === 'requested') return true;
+    const { cluster, nodeUid } = last.state;
+    const slot = await slotOn(session.state.table, cluster, nodeUid).catch(() => undefined);
+    return slot?.execution === execution && slot.committedAt !== undefined;
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, state } = this.#parts.session;
+    while (!this.#beside.signal.aborted) {
+      try {
+        await state.renew();
+      } catch (error) {
+        this.#tellUnlessOver(`the Lease could not be renewed: ${messageOf(error)}`);
+      }
+      // Only the end of the attempt ends the wait early.
+      await clock.sleep(heartbeatMs, this.#beside.signal).catch(() => undefined);
+    }
+  }
+
+  #tellUnlessOver(message: string): void {
+    if (this.#beside.signal.aborted) return;
+    this.#parts.session.tell({ kind: 'scan-failed', message });
+  }
+
+  #interrupted(message: string): Ending {
+    return { exitCode: signalCodes[this.#signal ?? 'SIGINT'], code: 'interrupted', message };
+  }
+
+  #resumeLine(): string {
+    const node = this.#parts.gate.last?.state.node ?? 'NODE';
+    return this.#parts.session.commandOf('remediate', `${node} --resume`);
+  }
+
+  /** The leftover of this very process, and what ends it. */
+  #left(): string {
+    const { session, gate } = this.#parts;
+    if (gate.last === undefined) return 'nothing was done yet';
+    const { node } = gate.last.state;
+    return `${node} is left over as it is now; go on: ${this.#resumeLine()}; undo: ${session.commandOf('release', node)}`;
+  }
+}
+
+/** From the final state of the machine. */
+function endingOf(final: unknown): Ending {
+  const { report } = final as { report: { code: string; message: string } };
+  const { code, message } = report;
+  return { exitCode: goodCodes.includes(code) ? 0 : 2, code, message };
+}
