@@ -5,6 +5,7 @@ import { UsageError } from '../../lib/errors.ts';
 import type { ClusterFacts } from '../../lib/gap/model.ts';
 import { keyOf } from '../../lib/kubernetes/objects.ts';
 import { columns } from '../../lib/report/columns.ts';
+import { policyTable } from '../../lib/report/policy-table.ts';
 import type { Style } from '../../lib/report/style.ts';
 import { plural } from '../../lib/report/words.ts';
 import { readClusterFactsOnly, type ViewOptions } from '../cluster-view.ts';
@@ -38,7 +39,9 @@ function check({ io }: CommandContext): Command {
       const facts = against ? await readClusterFactsOnly(io, options) : undefined;
       if (facts !== undefined) refuseIdleEntries(located, facts);
       io.stdout.write(`${style.good('✓')} ${name} is valid (sha256 ${located.sha256})\n\n`);
-      io.stdout.write(`${clusterTable(located, style)}\n\n${entryTable(located, facts, style)}\n`);
+      io.stdout.write(
+        `${clusterTable(located, style)}\n\n${entryTable(located, facts, style)}\n\n${policyTable(located.config, style)}\n`,
+      );
     });
 }
 

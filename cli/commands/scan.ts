@@ -1,6 +1,8 @@
 import { Command, Option } from 'commander';
+import { policyOfFault } from '../../lib/config/approval-policy.ts';
 import { detectionPolicyOf } from '../../lib/config/required.ts';
 import { detect } from '../../lib/gap/detect.ts';
+import type { Fault } from '../../lib/gap/model.ts';
 import { crossChecksOf } from '../../lib/gap/status-check.ts';
 import { printable } from '../../lib/printable.ts';
 import { actionableConditions, actionableGaps } from '../../lib/remediation/actionable.ts';
@@ -115,7 +117,7 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
           wide: options.output === 'wide',
           style: styleFor(io.stdout, io.env),
           width: io.stdout.isTTY === true ? io.stdout.columns : undefined,
-          planOf: (verdict) => planArrow(planOf(verdict), ofDrain(view, verdict.gap.nodeUid)),
+          planOf: (verdict) => planArrow(planOf(verdict), ofDrain(view, verdict.gap)),
           parallel: {
             pool: config.breaker.parallelPerPool,
             cluster: config.breaker.parallelPerCluster,
@@ -164,7 +166,7 @@ async function scanPage(
     version: packageVersion(),
     planOf(verdict) {
       const steps = planOf(verdict);
-      return { steps, arrow: planArrow(steps, ofDrain(view, verdict.gap.nodeUid)) };
+      return { steps, arrow: planArrow(steps, ofDrain(view, verdict.gap)) };
     },
     explainCommand,
   };
@@ -172,11 +174,11 @@ async function scanPage(
 }
 
 /** Whether a drain would ask a person, when that is known without reading more. */
-function ofDrain(view: ClusterView, nodeUid: string): string | undefined {
+function ofDrain(view: ClusterView, gap: Fault): string | undefined {
   const { facts, config, now, drainSightAtHand: sight } = view;
-  const node = facts.nodes.find(({ metadata }) => metadata.uid === nodeUid);
+  const node = facts.nodes.find(({ metadata }) => metadata.uid === gap.nodeUid);
   if (sight === undefined || node === undefined) return undefined;
   const { daemonSets } = facts;
   const plan = planDrain({ node, ...sight, daemonSets, config: config.drain, now });
-  return personText(plan, config.approvals.policy);
+  return personText(plan, policyOfFault(config.approvals, gap));
 }

@@ -53,6 +53,14 @@ function rank({ policy }: AppliedPolicy): number {
   return approvalPolicies.indexOf(policy);
 }
 
+/** The policy for what is known of one fault alone: another fault of the node may be stricter. */
+export function policyOfFault(
+  config: ApprovalsConfig,
+  { pool, cause }: { pool?: string | undefined; cause: FaultCause },
+): ApprovalPolicy {
+  return policyFor(config, { pool, causes: [cause] }).policy;
+}
+
 /** The strictest policy that can apply anywhere. */
 export function strictestPolicy({ policy, pools, causes }: ApprovalsConfig): ApprovalPolicy {
   const all = [policy, ...Object.values(pools), ...Object.values(causes)];

@@ -1,5 +1,7 @@
 /** One DaemonSet of an explained node, for people. */
+
 import { isoTime } from '../clock.ts';
+import { policyOfFault } from '../config/approval-policy.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Evidence, Fault, Gap } from '../gap/model.ts';
 import { conditionOf, type Pod } from '../kubernetes/objects.ts';
@@ -158,7 +160,8 @@ export function actionLines(
     return entry('nodegap would', why, options);
   }
   const { drain, config } = options;
-  const person = 'unread' in drain ? undefined : personText(drain, config.approvals.policy);
+  const person =
+    'unread' in drain ? undefined : personText(drain, policyOfFault(config.approvals, verdict.gap));
   const steps = plan.map(({ name, detail }, index) => {
     const ofDrain = name === 'drain' && person !== undefined ? `; ${person}` : '';
     return `${index + 1}. ${name}: ${detail}${ofDrain}`;

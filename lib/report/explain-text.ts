@@ -1,6 +1,8 @@
 /** The result of `nodegap explain` for people. */
+
+import { policyFor } from '../config/approval-policy.ts';
 import { formatDuration } from '../config/duration.ts';
-import type { ApprovalPolicy, DrainConfig } from '../config/model.ts';
+import type { ApprovalPolicy, Config, DrainConfig } from '../config/model.ts';
 import { keepsPodsOut, taintText } from '../gap/tolerations.ts';
 import { fieldText } from '../gap/words.ts';
 import { conditionOf } from '../kubernetes/objects.ts';
@@ -23,7 +25,7 @@ export function explainText(explanation: NodeExplanation, options: ExplainOption
     ...explanation.conditions.map((condition) => conditionBlock(condition, options)),
     ...explanation.pairs.map((pair) => pairBlock(pair, options)),
     ...(explanation.leftOut === undefined ? [drainBlock(options)] : []),
-    timingsBlock(options),
+    timingsBlock(explanation, options),
   ];
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
@@ -118,7 +120,7 @@ function drainBlock(options: ExplainOptions): string[] {
   ];
 }
 
-function timingsBlock(options: ExplainOptions): string[] {
+function timingsBlock(explanation: NodeExplanation, options: ExplainOptions): string[] {
   const { config, style } = options;
   const { timings, breaker } = config;
   const time = formatDuration;
@@ -134,7 +136,7 @@ function timingsBlock(options: ExplainOptions): string[] {
       `breaker ${breaker.maxUnhealthyPercent} % unhealthy, cool-down ${time(breaker.coolDown)} · parallel ${breaker.parallelPerPool} a pool, ${breaker.parallelPerCluster} a cluster · ${plural(breaker.replacementsPerHour, 'replacement')} an hour`,
       options,
     ),
-    ...entry('asks', asksText[config.approvals.policy], options),
+    ...entry('asks', asks(explanation, config), options),
     ...deadlineText(config.drain).flatMap((text) => entry('at deadline', text, options)),
   ];
 }
@@ -146,6 +148,16 @@ function deadlineText({ atDeadline, force }: DrainConfig): string[] {
     ...(atDeadline === 'proceed' ? ['replaces the node with the pods that are left'] : []),
   ];
   return parts.length === 0 ? [] : [`of a drain, nodegap ${parts.join('; then ')}`];
+}
+
+/** Whom nodegap asks about this node, with what says so where that is an entry of its own. */
+function asks({ pool, pairs, conditions }: NodeExplanation, config: Config): string {
+  const gaps = pairs.flatMap(({ state }) => (state.kind === 'gap' ? [state.verdict] : []));
+  const causes = [...gaps, ...conditions.map(({ verdict }) => verdict)]
+    .filter(({ kind }) => kind === 'actionable')
+    .map(({ gap }) => gap.cause);
+  const { policy, from } = policyFor(config.approvals, { pool, causes });
+  return `${asksText[policy]}${from === 'policy' ? '' : ` (approvals.${from})`}`;
 }
 
 const asksText: Record<ApprovalPolicy, string> = {

@@ -1,4 +1,5 @@
 /** What nodegap would do about an actionable fault, step by step, in words (docs/workflow.md). */
+import { policyOfFault } from '../config/approval-policy.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Config } from '../config/model.ts';
 import { requirementOf } from '../config/required.ts';
@@ -98,7 +99,7 @@ function untilReplaced(input: PlanInput, drainFirst: boolean, tainted: boolean):
   );
   const recheck = main('recheck', 'the room that the drain made may cure it');
   return [
-    ...(config.approvals.policy === 'always' ? [ask] : []),
+    ...(policyOfFault(config.approvals, input.verdict.gap) === 'always' ? [ask] : []),
     ...(drainFirst ? [drain, recheck] : []),
     ...(tainted ? [] : [taint]),
     ...(drainFirst ? [] : [drain]),
