@@ -14,7 +14,8 @@ export interface DrainGroup {
   pods: string[];
 }
 
-const skipText = {
+/** Why a pod is left where it is. */
+export const skipText = {
   daemonset: 'of a DaemonSet',
   mirror: 'static pod of the kubelet',
   finished: 'finished already',
