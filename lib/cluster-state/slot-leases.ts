@@ -54,6 +54,8 @@ export interface SlotLeasesOptions {
   monotonic: () => number;
   patience: Patience;
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Whether the process that has a slot is known to have ended: only `true` is an answer. */
+  hasEnded: (item: Item) => boolean;
 }
 
 interface Seen {
@@ -95,6 +97,15 @@ export class SlotLeases {
     });
   }
 
+  /** Renews every Lease that this process holds; the uids of the nodes. */
+  async renewAll(): Promise<string[]> {
+    const renewed: string[] = [];
+    for (const { nodeUid, mine } of await this.list()) {
+      if (mine && (await this.renew(nodeUid)) === 'renewed') renewed.push(nodeUid);
+    }
+    return renewed;
+  }
+
   /** Whether the last renewal is so young that nobody can have taken the slot over. */
   mayAct(nodeUid: string): boolean {
     const last = this.#renewed.get(nodeUid);
@@ -132,6 +143,7 @@ export class SlotLeases {
   /** What can be said of a holder now, from all that this process has seen of it. */
   judge(lease: SlotLease): Liveness {
     if (lease.mine) return { kind: 'mine' };
+    if (this.#options.hasEnded(lease.item)) return { kind: 'dead' };
     const now = this.#options.monotonic();
     const what = JSON.stringify([lease.object.uid, lease.holder, lease.renewTime]);
     const seen = this.#seen.get(lease.nodeUid);
@@ -164,13 +176,13 @@ export class SlotLeases {
   }
 
   /**
-   * Takes a slot over from a holder that is dead. False when it changed since it was read: judge
-   * again.
+   * Takes a slot over from a holder that is dead, or of which the caller knows that its process is
+   * `gone`. False when it changed since it was read: judge again.
    * @throws NodegapError `State.SlotHeld` when the holder was not found dead.
    */
-  async takeOver(lease: SlotLease): Promise<boolean> {
+  async takeOver(lease: SlotLease, { gone = false }: { gone?: boolean } = {}): Promise<boolean> {
     if (lease.mine) return true;
-    if (this.judge(lease).kind !== 'dead') {
+    if (!gone && this.judge(lease).kind !== 'dead') {
       throw new NodegapError(
         'State.SlotHeld',
         `the slot of ${lease.nodeUid} is held by ${lease.holder}, which may still live`,
@@ -192,19 +204,14 @@ export class SlotLeases {
     return taken !== undefined;
   }
 
+  /** Whether a transaction of this process may change the slot in a Lease that it does not hold. */
+  isDead(object: StateObject): boolean {
+    const lease = this.#leaseFrom(object);
+    return lease !== undefined && this.judge(lease).kind === 'dead';
+  }
+
   #leaseFrom(object: StateObject): SlotLease | undefined {
-    const { texts, spec, name } = object;
-    if (texts.slot === undefined) return undefined;
-    const item = itemFromText(texts.slot, `Lease ${name}:`);
-    return {
-      nodeUid: item.sk.slice('slot#'.length),
-      item,
-      holder: spec.holderIdentity,
-      mine: spec.holderIdentity === this.#options.identity,
-      renewTime: spec.renewTime,
-      leaseSeconds: spec.leaseDurationSeconds ?? 0,
-      object,
-    };
+    return leaseFrom(object, this.#options.identity);
   }
 
   #nameOf(nodeUid: string): string {
@@ -217,4 +224,20 @@ export class SlotLeases {
     this.#renewals = (this.#renewals + 1) % 1_000;
     return microTime(this.#options.clock.now(), this.#renewals);
   }
+}
+
+/** The slot in a Lease, as the process of that identity sees it; undefined when it is given back. */
+export function leaseFrom(object: StateObject, identity: string): SlotLease | undefined {
+  const { texts, spec, name } = object;
+  if (texts.slot === undefined) return undefined;
+  const item = itemFromText(texts.slot, `Lease ${name}:`);
+  return {
+    nodeUid: item.sk.slice('slot#'.length),
+    item,
+    holder: spec.holderIdentity,
+    mine: spec.holderIdentity === identity,
+    renewTime: spec.renewTime,
+    leaseSeconds: spec.leaseDurationSeconds ?? 0,
+    object,
+  };
 }
