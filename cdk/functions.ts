@@ -45,6 +45,8 @@ export interface FunctionAccess {
   asksEc2?: true;
   /** Puts links to the approval page into notices, where there is one. */
   links?: true;
+  /** Saves evidence, and can neither read nor change any. */
+  savesEvidence?: true;
   /** Tells a waiting task that its question to a person has become pointless. */
   closesQuestions?: true;
 }
@@ -101,6 +103,7 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     table: [...read, 'UpdateItem'],
     readsAwsWork: true,
     asksEc2: true,
+    savesEvidence: true,
   },
   'replace-node': {
     cluster: 'actuator',
@@ -108,6 +111,7 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     readsAwsWork: true,
     asksEc2: true,
     machines: 'end',
+    savesEvidence: true,
   },
   'verify-replacement': {
     cluster: 'reader',

@@ -1,6 +1,6 @@
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { Timings } from '../lib/config/model.ts';
+import type { EvidenceConfig, Timings } from '../lib/config/model.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { ApprovalPage } from './constructs/approval-page.ts';
@@ -8,6 +8,7 @@ import { Approvals } from './constructs/approvals.ts';
 import { ClusterSet } from './constructs/cluster-set.ts';
 import { type ConfigDocument, ConfigPublication } from './constructs/config-publication.ts';
 import { EventIntake } from './constructs/event-intake.ts';
+import { EvidenceBucket } from './constructs/evidence-bucket.ts';
 import { Janitor } from './constructs/janitor.ts';
 import type { Shared } from './constructs/nodegap-function.ts';
 import { Notices } from './constructs/notices.ts';
@@ -21,6 +22,7 @@ import type { Installation } from './installations.ts';
 export interface NodegapStackProps extends StackProps {
   installation: Installation;
   timings: Timings;
+  evidence: EvidenceConfig;
   /** Whether notices carry links to a page that takes answers. */
   approvalLink: boolean;
   document: ConfigDocument;
@@ -47,6 +49,7 @@ export class NodegapStack extends Stack {
     const events = new EventIntake(this, 'Events', { busName: prefix, intake });
     const shared: Shared = { prefix, table, notices, bus: events.bus };
     const config = new ConfigPublication(this, 'Config', { shared, document: props.document });
+    const evidence = new EvidenceBucket(this, 'Evidence', props.evidence);
     const scanDeadLetters = deadLetterQueue(this, 'ScanDeadLetters', `${prefix}-scan-dead-letters`);
 
     const approvalPage = props.approvalLink
@@ -61,6 +64,7 @@ export class NodegapStack extends Stack {
         shared,
         events,
         network,
+        evidence,
         approvalPage,
       });
       const schedules = new ScanSchedules(set, 'Schedules', {
@@ -103,6 +107,10 @@ export class NodegapStack extends Stack {
     new CfnOutput(this, 'TopicArn', {
       description: 'Subscribe to hear of alerts, approvals and alarms',
       value: notices.topic.topicArn,
+    });
+    new CfnOutput(this, 'EvidenceBucket', {
+      description: 'What nodes were before they were drained and replaced',
+      value: evidence.name,
     });
     new CfnOutput(this, 'BusName', { value: events.bus.eventBusName });
   }

@@ -31,6 +31,7 @@ export const clientNames = [
   'client-eks',
   'client-eventbridge',
   'client-lambda',
+  'client-s3',
   'client-sfn',
   'client-sns',
 ] as const;

@@ -25,6 +25,7 @@ export function addStacks(app: App, props: StacksProps): NodegapStack[] {
       env: { ...(account === undefined ? {} : { account }), region },
       installation,
       timings: config.timings,
+      evidence: config.evidence,
       approvalLink: config.approvals.link,
       document: { text, fileName, sha256 },
     });

@@ -19,6 +19,7 @@ import { executionArns, setFunctionName, stateMachineArn, stateMachineName } fro
 import { RemediateNodeMachine, workflowFunctionNames } from '../workflow/remediate-node.ts';
 import type { ApprovalPage } from './approval-page.ts';
 import type { EventIntake } from './event-intake.ts';
+import type { EvidenceBucket } from './evidence-bucket.ts';
 import { grantMachines } from './machine-rights.ts';
 import { logRetention, NodegapFunction, type Placement, type Shared } from './nodegap-function.ts';
 
@@ -26,6 +27,7 @@ export interface ClusterSetProps {
   shared: Shared;
   events: EventIntake;
   network: ClusterNetwork;
+  evidence: EvidenceBucket;
   /** Where links of notices lead; undefined when there is no such page. */
   approvalPage: ApprovalPage | undefined;
 }
@@ -65,7 +67,7 @@ export class ClusterSet extends Construct {
   }
 
   #function(
-    { shared, events, network, approvalPage }: ClusterSetProps,
+    { shared, events, network, evidence, approvalPage }: ClusterSetProps,
     name: string,
     access: FunctionAccess,
     placement: Placement | undefined,
@@ -76,8 +78,12 @@ export class ClusterSet extends Construct {
       network: network.name,
       functionName: setFunctionName(shared.prefix, network.name, name),
       ...sizeOf(name, access),
-      environment:
-        access.links && approvalPage !== undefined ? { APPROVAL_PAGE_URL: approvalPage.url } : {},
+      environment: {
+        ...(access.links && approvalPage !== undefined
+          ? { APPROVAL_PAGE_URL: approvalPage.url }
+          : {}),
+        ...(access.savesEvidence ? { EVIDENCE_BUCKET: evidence.name } : {}),
+      },
       placement,
     });
     shared.table.grant(made.role, access.table);
@@ -87,6 +93,7 @@ export class ClusterSet extends Construct {
     if (access.readsAwsWork) letReadAwsWork(made.role, network);
     if (access.asksEc2) letAskEc2(made.role);
     if (access.machines) grantMachines(made.role, access.machines, network);
+    if (access.savesEvidence) evidence.grantSave(made.role);
     if (access.closesQuestions) {
       const machine = stateMachineArn(this, stateMachineName(shared.prefix, network.name));
       made.role.addToPolicy(

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { ISecurityGroup, ISubnet, IVpc } from 'aws-cdk-lib/aws-ec2';
@@ -14,6 +15,10 @@ import type { Notices } from './notices.ts';
 import type { StateTable } from './state-table.ts';
 
 const projectRoot = join(import.meta.dirname, '../..');
+
+const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+  version: string;
+};
 
 /** Logs are kept as long as Step Functions keeps the history of an execution. */
 export const logRetention = RetentionDays.THREE_MONTHS;
@@ -110,6 +115,7 @@ export class NodegapFunction extends Construct {
       BUS_NAME: shared.bus.eventBusName,
       INSTALLATION: `${account}/${region}/${stackName}`,
       NETWORK: network ?? publicNetwork,
+      NODEGAP_VERSION: version,
       POWERTOOLS_SERVICE_NAME: 'nodegap',
       POWERTOOLS_METRICS_NAMESPACE: 'nodegap',
       POWERTOOLS_LOG_LEVEL: 'INFO',

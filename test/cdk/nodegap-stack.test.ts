@@ -75,6 +75,64 @@ describe('the stacks', () => {
     });
   });
 
+  it('keep the evidence encrypted, versioned, away from the public, and for as long as configured', () => {
+    const buckets = Object.entries(resourcesOf(europe, 'AWS::S3::Bucket'));
+    expect(buckets).toHaveLength(1);
+    const [id, bucket] = buckets[0] ?? [];
+    const everywhere = {
+      BlockPublicAcls: true,
+      BlockPublicPolicy: true,
+      IgnorePublicAcls: true,
+      RestrictPublicBuckets: true,
+    };
+    expect(bucket).toMatchObject({
+      DeletionPolicy: 'Retain',
+      Properties: {
+        BucketEncryption: {
+          ServerSideEncryptionConfiguration: [
+            { ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } },
+          ],
+        },
+        PublicAccessBlockConfiguration: everywhere,
+        VersioningConfiguration: { Status: 'Enabled' },
+        LifecycleConfiguration: {
+          Rules: [
+            {
+              ExpirationInDays: 90,
+              NoncurrentVersionExpiration: { NoncurrentDays: 90 },
+              Status: 'Enabled',
+            },
+            { ExpiredObjectDeleteMarker: true, Status: 'Enabled' },
+          ],
+        },
+      },
+    });
+    const [policy] = Object.values(resourcesOf(europe, 'AWS::S3::BucketPolicy'));
+    expect(policy?.Properties).toMatchObject({
+      Bucket: { Ref: id },
+      PolicyDocument: {
+        Statement: [
+          {
+            Effect: 'Deny',
+            Action: 's3:*',
+            Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+          },
+        ],
+      },
+    });
+    const [yearly] = Object.values(
+      resourcesOf(
+        Object.values(
+          synthesize('clusters: [{ name: a, region: eu-west-1 }]\nevidence: { expireDays: 365 }'),
+        )[0] as typeof europe,
+        'AWS::S3::Bucket',
+      ),
+    );
+    expect(yearly?.Properties.LifecycleConfiguration.Rules[0]).toMatchObject({
+      ExpirationInDays: 365,
+    });
+  });
+
   it('publish the configuration as it was read, and again when its meaning changes', () => {
     const [document] = Object.values(resourcesOf(europe, 'Custom::NodegapConfig'));
     expect(document?.Properties).toMatchObject({

@@ -140,6 +140,22 @@ describe('the right to', () => {
     }
   });
 
+  it('save evidence belongs to the drain and the replacement, and nobody may read or delete any', () => {
+    expect(functionsThatMay(template, 's3:PutObject')).toEqual(both('drain-node', 'replace-node'));
+    const actions = allStatements
+      .filter(({ role, statement }) => statement.Effect === 'Allow' && !/CustomS3/.test(role))
+      .flatMap(({ statement }) => actionsOf(statement));
+    expect(new Set(actions.filter((action) => action.startsWith('s3:')))).toEqual(
+      new Set(['s3:PutObject']),
+    );
+    const statement = statementsOf(template, roleOf(template, 'nodegap-inner-drain-node')).find(
+      (each) => actionsOf(each).includes('s3:PutObject'),
+    );
+    expect(statement && resourceTexts(statement)).toEqual([
+      expect.stringMatching(/^<\w+\.Arn>\/evidence\/\*$/),
+    ]);
+  });
+
   it('put events belongs to the scans alone', () => {
     expect(functionsThatMay(template, 'events:PutEvents')).toEqual(both('scan-cluster'));
   });

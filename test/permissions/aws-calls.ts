@@ -37,6 +37,7 @@ const restRoutes: [service: string, method: string, path: RegExp, operation: str
   ['lambda', 'POST', /^\/2015-03-31\/functions\/[^/]+\/invocations$/, 'Invoke'],
   ['eks', 'GET', /^\/clusters\/[^/]+$/, 'DescribeCluster'],
   ['eks', 'GET', /^\/clusters\/[^/]+\/node-groups\/[^/]+$/, 'DescribeNodegroup'],
+  ['s3', 'PUT', /^\/[^/]+\/.+$/, 'PutObject'],
   ['arc-zonal-shift', 'GET', /^\/zonalshifts$/, 'ListZonalShifts'],
   ['arc-zonal-shift', 'GET', /^\/autoshifts$/, 'ListAutoshifts'],
 ];
@@ -136,6 +137,14 @@ const rules: Record<string, Rule> = {
       },
     ];
   },
+  // With the bucket in the path, as a client on loopback calls it.
+  's3:PutObject': ({ path }) => [
+    {
+      action: 's3:PutObject',
+      resource: `arn:aws:s3:::${path.slice(1).split('/').map(decodeURIComponent).join('/')}`,
+      context: {},
+    },
+  ],
   'eks:DescribeCluster': ({ path, arn }) => [
     {
       action: 'eks:DescribeCluster',
