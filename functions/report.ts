@@ -1,12 +1,11 @@
 import type { Config } from '../lib/config/model.ts';
-import type { Notice } from '../lib/ports.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { FaultStore } from '../lib/remediation/fault-store.ts';
 import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { curedBy, stepsOf, stepsText } from '../lib/remediation/steps.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
-import { faultLine } from '../lib/report/fault-line.ts';
+import { reportNotice } from '../lib/report/notices/report-notice.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { clients } from './shared/aws-clients.ts';
@@ -56,7 +55,7 @@ export function makeHandler(ports: ReportPorts) {
     await alerts.tellOnce(cluster, news, async () => {
       await tellOnNode(ports, config, state, execution, outcome);
       if (outcome.voice === 'alert' || (outcome.voice === 'notify' && !isRepeated)) {
-        await ports.notifier.notify(noticeOf(state, execution, outcome));
+        await ports.notifier.notify(reportNotice({ state, execution, outcome }));
       }
       ports.metrics.count('Outcome', 1, { cluster, code });
       if (cure !== undefined) ports.metrics.count('Cured', 1, { cluster, step: cure });
@@ -97,38 +96,6 @@ async function tellOnNode(
   if (mode !== 'act' || node === 'gone' || node === 'replaced') return;
   const type = voice === 'alert' ? 'Warning' : 'Normal';
   await tellNode(ports, state, execution, { code, message, type });
-}
-
-function noticeOf(state: WorkflowState, execution: string, outcome: Outcome): Notice {
-  const { cluster, node, episode, attempt, confirm } = state;
-  const next =
-    typeof outcome.nextAttempt === 'number'
-      ? `The next attempt may start at ${new Date(outcome.nextAttempt).toISOString()}.`
-      : outcome.nextAttempt === 'never'
-        ? outcome.closesEpisode
-          ? 'The episode is closed.'
-          : 'No further attempt in this episode, unless a person asks for one.'
-        : 'The next attempt starts when the breaker closes.';
-  return {
-    kind: outcome.voice === 'alert' ? 'alert' : 'report',
-    cluster,
-    node,
-    episode,
-    subject: `nodegap: ${node} in ${cluster}: ${outcome.code}`.slice(0, 100),
-    body: [
-      outcome.message,
-      `The node is ${outcome.node}.`,
-      ...(confirm?.daemonSets ? [faultLine(confirm)] : []),
-      ...stepsLine(state),
-      next,
-      `Episode ${episode}, attempt ${attempt}, execution ${execution}`,
-    ].join('\n'),
-  };
-}
-
-function stepsLine(state: WorkflowState): string[] {
-  const steps = stepsOf(state);
-  return steps.length === 0 ? [] : [`Steps: ${stepsText(steps)}.`];
 }
 
 export const handler = lambdaHandler(() => awsPorts({ clients, notifier }), makeHandler);

@@ -21,6 +21,7 @@ import { gapFound } from '../lib/remediation/route.ts';
 import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
 import { settleQuestions } from '../lib/remediation/settle-questions.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
+import { finishedNotice } from '../lib/report/notices/finished-notice.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
 import { type BreakerState, nextBreakerStates, saveBreakerStates } from '../lib/safety/breaker.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
@@ -98,7 +99,6 @@ export function makeHandler(ports: ScanPorts) {
     ];
     const { verdicts, holds } = await holdBack(ports, reading, judged);
     const plan = planScan({
-      cluster,
       verdicts,
       nodes: reading.facts.nodes,
       inWork: new Set(slots.map((slot) => slot.nodeUid)),
@@ -181,19 +181,11 @@ async function freeDead(
   for (const slot of dead.committed) {
     const finished = await finishCommitted(ports.table, reader, reading, slot);
     if (finished.kind === 'waiting') continue;
-    const { good, code, message } = finished;
+    const { code, message } = finished;
     await new Alerts(ports.table, ports.clock).tellOnce(
       cluster,
       [`finished#${slot.execution}`],
-      () =>
-        ports.notifier.notify({
-          kind: good ? 'report' : 'alert',
-          cluster,
-          node: slot.node,
-          episode: slot.episode,
-          subject: `nodegap: ${slot.node} in ${cluster}: ${code}`.slice(0, 100),
-          body: `${message}\nIts execution died after the commit; the scan verified it.`,
-        }),
+      () => ports.notifier.notify(finishedNotice(slot, finished)),
     );
     await slots.release(slot, { verified: true });
     await new ReplacementStore(ports.table).clear(cluster, slot.nodeUid);

@@ -1,9 +1,10 @@
 import type { UnknownEntry } from '../../lib/gap/model.ts';
 import type { ScanPlan } from '../../lib/remediation/scan-plan.ts';
 import type { ClusterReading } from '../../lib/remediation/situation.ts';
-import { breakerNotice } from '../../lib/report/breaker-notice.ts';
-import { observerNotice } from '../../lib/report/observer-notice.ts';
-import { statusNotice } from '../../lib/report/status-notice.ts';
+import { breakerNotice } from '../../lib/report/notices/breaker-notice.ts';
+import { faultNotices } from '../../lib/report/notices/fault-notice.ts';
+import { observerNotice } from '../../lib/report/notices/observer-notice.ts';
+import { statusNotice } from '../../lib/report/notices/status-notice.ts';
 import { Alerts } from '../../lib/safety/alerts.ts';
 import { type BreakerState, breakerNews, type MeasuredState } from '../../lib/safety/breaker.ts';
 import { labelOf } from '../../lib/safety/scope.ts';
@@ -43,9 +44,15 @@ export async function tellNews(
     );
     lastingNews.push(observer.code);
   }
-  for (const { key, notice } of observer === undefined ? plan.alerts : []) {
-    await alerts.tellOnce(cluster, [key], () => ports.notifier.notify(notice));
-  }
+  const news = observer === undefined ? plan.alerts : [];
+  await alerts.tellOnce(
+    cluster,
+    news.map(({ key }) => key),
+    async (fresh) => {
+      const told = news.filter(({ key }) => fresh.includes(key));
+      for (const notice of faultNotices(cluster, told)) await ports.notifier.notify(notice);
+    },
+  );
   const statusKey = ({ daemonSet = '' }: UnknownEntry) => `status-disagrees#${daemonSet}`;
   await alerts.tellOnce(cluster, disagreeing.map(statusKey), (fresh) => {
     const news = disagreeing.filter((entry) => fresh.includes(statusKey(entry)));

@@ -30,22 +30,45 @@ export class SnsNotifier implements Notifier {
   }
 
   async #publish(notice: Notice): Promise<void> {
-    const { cluster, kind, node } = notice;
-    const attributes = { cluster, kind, ...(node === undefined ? {} : { node }) };
     await this.#client.send(
       new PublishCommand({
         TopicArn: this.#topicArn,
         Subject: subjectOf(notice.subject),
         Message: bodyOf(printableLines(notice.body)),
         MessageAttributes: Object.fromEntries(
-          Object.entries(attributes).map(([name, value]) => [
+          Object.entries(noticeAttributes(notice)).map(([name, value]) => [
             name,
-            { DataType: 'String', StringValue: printable(value) },
+            { DataType: 'String', StringValue: value },
           ]),
         ),
       }),
     );
   }
+}
+
+/**
+ * What subscriptions can filter by (docs/notifications.md), all of type String. At most 10: more
+ * would keep a message from queues with raw delivery.
+ * https://docs.aws.amazon.com/sns/latest/dg/sns-message-attributes.html
+ */
+export function noticeAttributes(notice: Notice): Record<string, string> {
+  const { kind, severity, cluster, thread, node, pool, episode, escalation } = notice;
+  const all = {
+    kind,
+    severity,
+    cluster,
+    thread,
+    node,
+    pool,
+    episode: episode === undefined ? undefined : String(episode),
+    escalation,
+  };
+  // SNS refuses an empty value.
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) =>
+      value === undefined || value === '' ? [] : [[name, printable(value)]],
+    ),
+  );
 }
 
 /** SNS refuses anything but one line of ASCII that begins with a letter, digit or mark. */

@@ -1,7 +1,6 @@
-import { faultText, faultWithCause, isConditionFault, subjectOf } from '../gap/fault.ts';
+import { subjectOf } from '../gap/fault.ts';
 import type { Fault } from '../gap/model.ts';
 import type { Node } from '../kubernetes/objects.ts';
-import type { Notice } from '../ports.ts';
 import { isIsolationTaint, readMark } from '../safety/ownership.ts';
 import type { FaultVerdict } from './actionable.ts';
 
@@ -12,10 +11,13 @@ export interface WantedAttempt {
   why: 'gap' | 'mark-without-execution';
 }
 
-/** An alert of something that touching a node does not cure. One for each key, however many nodes. */
+/** Something to tell that touching a node does not cure. One for each key, however many nodes. */
 export interface GapAlert {
   key: string;
-  notice: Notice;
+  code: string;
+  message: string;
+  /** At least one. */
+  faults: Fault[];
 }
 
 export interface ScanPlan {
@@ -44,14 +46,13 @@ const worthTelling = new Set(['blame-unclear', 'observer-unknown', 'remediations
  * 10), and an alert for each DaemonSet whose gaps touching a node does not cure.
  */
 export function planScan(input: {
-  cluster: string;
   verdicts: readonly FaultVerdict[];
   nodes: readonly Node[];
   /** Uids of the nodes whose slot a live execution has. */
   inWork: ReadonlySet<string>;
   installation: string;
 }): ScanPlan {
-  const { cluster, verdicts, nodes, inWork, installation } = input;
+  const { verdicts, nodes, inWork, installation } = input;
   const attempts = new Map<string, WantedAttempt>();
   for (const node of nodes) {
     const { name, uid, deletionTimestamp } = node.metadata;
@@ -68,7 +69,7 @@ export function planScan(input: {
   // A node in work or isolated has its own reports, and our taint may be what keeps its pods out.
   const reported = new Set([...inWork, ...nodes.flatMap(isolatedUid(installation))]);
   const others = verdicts.filter(({ gap }) => !reported.has(gap.nodeUid));
-  return { attempts: [...attempts.values()], alerts: alertsOf(cluster, others) };
+  return { attempts: [...attempts.values()], alerts: alertsOf(others) };
 }
 
 /** Our mark, or our taint without any mark: the key is nodegap's alone. */
@@ -81,8 +82,8 @@ function isolatedUid(installation: string): (node: Node) => string[] {
   return (node) => (bearsOurs(node, installation) ? [node.metadata.uid] : []);
 }
 
-function alertsOf(cluster: string, verdicts: readonly FaultVerdict[]): GapAlert[] {
-  const groups = new Map<string, { code: string; message: string; gaps: Fault[] }>();
+function alertsOf(verdicts: readonly FaultVerdict[]): GapAlert[] {
+  const groups = new Map<string, GapAlert>();
   for (const verdict of verdicts) {
     const { gap } = verdict;
     if (verdict.kind === 'actionable' || silent.has(verdict.code)) continue;
@@ -92,58 +93,10 @@ function alertsOf(cluster: string, verdicts: readonly FaultVerdict[]): GapAlert[
     // Of a node that is not Ready every DaemonSet tells the same.
     const about = gap.cause === 'node-not-ready' ? gap.cause : subjectOf(gap);
     const key = `${about}#${verdict.code}`;
-    const group = groups.get(key) ?? { code: verdict.code, message: verdict.message, gaps: [] };
-    group.gaps.push(gap);
+    const { code, message } = verdict;
+    const group = groups.get(key) ?? { key, code, message, faults: [] };
+    group.faults.push(gap);
     groups.set(key, group);
   }
-  return [...groups].map(([key, { code, message, gaps }]) => ({
-    key,
-    notice: alertNotice(cluster, code, message, gaps),
-  }));
-}
-
-function alertNotice(cluster: string, code: string, message: string, gaps: Fault[]): Notice {
-  const [first] = gaps;
-  const nodes = [...new Set(gaps.map((gap) => gap.node))];
-  const count = nodes.length === 1 ? '1 node' : `${nodes.length} nodes`;
-  const names = nodes.slice(0, 20);
-  const more = nodes.length > 20 ? ` and ${nodes.length - 20} more` : '';
-  const what = wordsOf(first);
-  return {
-    kind: 'alert',
-    cluster,
-    subject: `nodegap: ${what.state} on ${count} in ${cluster}: ${what.cause}${code}`.slice(0, 100),
-    body: [
-      `${what.fault} on ${names.join(', ')}${more}.`,
-      message,
-      first?.message ?? '',
-      'No node was touched for it.',
-      `Look further: nodegap explain ${first?.node ?? ''}${what.argument}`,
-    ].join('\n'),
-  };
-}
-
-/** A fault in the words of an alert. */
-function wordsOf(fault: Fault | undefined): {
-  state: string;
-  cause: string;
-  fault: string;
-  argument: string;
-} {
-  if (fault === undefined) return { state: '', cause: '', fault: '', argument: '' };
-  if (isConditionFault(fault)) {
-    const text = faultText(fault);
-    return { state: text, cause: '', fault: text, argument: '' };
-  }
-  const { daemonSet, cause } = fault;
-  if (cause === 'node-not-ready') {
-    const state = 'the node itself is not Ready';
-    return { state, cause: '', fault: state, argument: '' };
-  }
-  return {
-    state: `${daemonSet} not Ready`,
-    cause: `${cause}, `,
-    fault: faultWithCause(fault),
-    argument: ` ${daemonSet}`,
-  };
+  return [...groups.values()];
 }

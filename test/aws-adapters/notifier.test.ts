@@ -13,7 +13,15 @@ beforeEach(() => {
 });
 
 function notice(overrides: Partial<Notice> = {}): Notice {
-  return { subject: 'nodegap: n1', body: 'words', kind: 'alert', cluster: 'prod', ...overrides };
+  return {
+    subject: 'nodegap: n1',
+    body: 'words',
+    kind: 'alert',
+    severity: 'warning',
+    thread: 'prod/n1',
+    cluster: 'prod',
+    ...overrides,
+  };
 }
 
 async function sent(overrides: Partial<Notice>) {
@@ -27,8 +35,11 @@ it('publishes with attributes for subscription filters', async () => {
     Subject: 'nodegap: n1',
     Message: 'words',
     MessageAttributes: {
-      cluster: { DataType: 'String', StringValue: 'prod' },
       kind: { DataType: 'String', StringValue: 'approval' },
+      severity: { DataType: 'String', StringValue: 'warning' },
+      cluster: { DataType: 'String', StringValue: 'prod' },
+      thread: { DataType: 'String', StringValue: 'prod/n1' },
+      episode: { DataType: 'String', StringValue: '3' },
       node: { DataType: 'String', StringValue: 'n1' },
     },
   });
@@ -36,7 +47,12 @@ it('publishes with attributes for subscription filters', async () => {
 
 it('leaves the node out of a notice about a cluster', async () => {
   const input = await sent({ kind: 'breaker' });
-  expect(Object.keys(input?.MessageAttributes ?? {})).toEqual(['cluster', 'kind']);
+  expect(Object.keys(input?.MessageAttributes ?? {})).toEqual([
+    'kind',
+    'severity',
+    'cluster',
+    'thread',
+  ]);
 });
 
 it.each([
@@ -61,4 +77,13 @@ it('cuts a body that SNS would refuse, between characters, and says so', async (
   expect(Buffer.byteLength(message)).toBeLessThan(262_144);
   expect(message).not.toContain('\uFFFD');
   expect(message).toMatch(/ä\n\[cut here: the message has 400001 bytes\]$/);
+});
+
+it('never bears more than the 10 attributes that queues with raw delivery take, none empty', async () => {
+  const everything = { node: 'n1', pool: 'general', episode: 1, escalation: 'reminder' };
+  const input = await sent({ ...everything, kind: 'approval' });
+  expect(Object.keys(input?.MessageAttributes ?? {})).toHaveLength(8);
+  sns.resetHistory();
+  const empty = await sent({ pool: '' });
+  expect(Object.keys(empty?.MessageAttributes ?? {})).not.toContain('pool');
 });

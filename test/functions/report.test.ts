@@ -115,13 +115,29 @@ describe('Report', () => {
         cluster: 'prod',
         node: 'n1',
         episode: 1,
-        subject: 'nodegap: n1 in prod: denied',
+        severity: 'info',
+        thread: 'prod/node/uid-1/episode/1',
+        subject: 'nodegap: node n1 in prod, episode 1',
         body: [
-          'ann said deny',
-          'The node is released.',
-          'Gap: kube-system/cni (sandbox, blame node).',
-          'The next attempt may start at 2026-11-30T12:00:00.000Z.',
-          `Episode 1, attempt 1, execution ${execution}1`,
+          'Node n1 in cluster prod is back in service unrepaired although kube-system/cni gets no pod sandbox (network) on it: ann said deny.',
+          '',
+          'What happened',
+          '  Ann said deny.',
+          '  Gap: kube-system/cni (sandbox, blame node).',
+          '',
+          'What is next',
+          '  nodegap may begin again at 2026-11-30 12:00 UTC, if there is still a fault.',
+          '',
+          'What to do',
+          '  Nothing, unless the fault troubles you: nodegap request n1',
+          '  See why: nodegap explain n1 kube-system/cni',
+          '',
+          'Links',
+          `  Execution: https://eu-west-1.console.aws.amazon.com/states/home?region=eu-west-1#/v2/executions/details/${execution}1`,
+          '',
+          'Ids',
+          ...['code: denied', 'cluster: prod', 'node: n1', 'nodeUid: uid-1'].map((id) => `  ${id}`),
+          ...['episode: 1', 'attempt: 1', `execution: ${execution}1`].map((id) => `  ${id}`),
         ].join('\n'),
       },
     ]);
@@ -144,7 +160,7 @@ describe('Report', () => {
   it('alerts, and warns on the node, when the node stays isolated', async () => {
     await report({ confirm: confirm('heartbeat-stale', { isolated: true }) });
     expect(notices).toMatchObject([{ kind: 'alert' }]);
-    expect(notices[0]?.body).toContain('The node is isolated.');
+    expect(notices[0]?.body).toContain('takes no new pods and waits for a person');
     expect(events).toMatchObject([{ type: 'Warning', reason: 'NodegapHeartbeatStale' }]);
   });
 
@@ -158,7 +174,7 @@ describe('Report', () => {
   it('closes the episode after a replacement, and says so; there is no node to write on', async () => {
     await report({ verification: verified });
     expect(await episodes.get('prod', 'uid-1')).toMatchObject({ state: 'closed' });
-    expect(notices[0]?.body).toContain('The episode is closed.');
+    expect(notices[0]?.body).toContain('the episode is closed.');
     expect(events).toEqual([]);
   });
 

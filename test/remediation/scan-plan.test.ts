@@ -22,7 +22,7 @@ const not = (code: string, gap: Partial<Gap> = {}, passing = false): GapVerdict 
   passing,
 });
 const plan = (verdicts: GapVerdict[], nodes: Node[] = [], inWork: string[] = []) =>
-  planScan({ cluster: 'prod', verdicts, nodes, inWork: new Set(inWork), installation });
+  planScan({ verdicts, nodes, inWork: new Set(inWork), installation });
 
 describe('the attempts that a scan asks for', () => {
   const table: [string, GapVerdict[], Node[], string[], string[]][] = [
@@ -94,19 +94,9 @@ describe('the alerts of a scan', () => {
       'kube-system/aws-node#blame-daemonset',
       'logging/fluent-bit#hands-off',
     ]);
-    expect(alerts[0]?.notice).toMatchObject({ kind: 'alert', cluster: 'prod' });
-    expect(alerts[0]?.notice.subject).toContain('2 nodes');
-    expect(alerts[0]?.notice.body).toContain('n1, n2');
-    expect(alerts[0]?.notice.body).toContain('nodegap explain n1 kube-system/aws-node');
-  });
-
-  it('name at most 20 nodes, in a subject of at most 100 characters', () => {
-    const many = Array.from({ length: 30 }, (_, index) =>
-      not('blame-daemonset', { node: `node-${index}`, nodeUid: `uid-${index}` }),
-    );
-    const [alert] = plan(many).alerts;
-    expect(alert?.notice.body).toContain('and 10 more');
-    expect(alert?.notice.subject.length).toBeLessThanOrEqual(100);
+    expect(alerts[0]?.code).toBe('blame-daemonset');
+    expect(alerts[0]?.message).toBe('because of blame-daemonset');
+    expect(alerts[0]?.faults.map(({ node }) => node)).toEqual(['n1', 'n2']);
   });
 
   it('tell of a blame that stays unclear, which a person can clear up', () => {
@@ -122,10 +112,7 @@ describe('the alerts of a scan', () => {
       not('observer-disagrees', { cause, node: 'n2', nodeUid: 'uid-n2' }),
     ]);
     expect(alerts.map(({ key }) => key)).toEqual(['node-not-ready#observer-disagrees']);
-    expect(alerts[0]?.notice.subject).toBe(
-      'nodegap: the node itself is not Ready on 2 nodes in prod: observer-disagrees',
-    );
-    expect(alerts[0]?.notice.body).toMatch(/nodegap explain n1$/);
+    expect(alerts[0]?.faults).toHaveLength(3);
   });
 
   it('tell of an observer that cannot tell, but not of what others repair', () => {

@@ -139,9 +139,12 @@ describe('a node with a configured condition', () => {
     await world.pass(30);
     expect(world.path).toEqual([]);
     expect(world.notices.map(({ subject }) => subject)).toEqual([
-      `nodegap: ${text} on 1 node in prod: ceiling-alert`,
+      'nodegap: condition KernelDeadlock in prod',
     ]);
-    expect(world.notices[0]?.body).toContain(`${text} on ${names[0]}.`);
+    expect(world.notices[0]?.body).toContain('code: ceiling-alert');
+    expect(world.notices[0]?.body).toContain(
+      `ondition KernelDeadlock=True (DockerHung) on node ${names[0]}`,
+    );
   });
 
   it('goes no further than isolation when the condition came with the node', async () => {
@@ -232,9 +235,11 @@ describe('half of the fleet with the same condition', () => {
     expect(world.path).toEqual([]);
     expect(world.writes).toEqual([]);
     const alerts = world.notices.filter(({ subject }) => subject.includes('KernelDeadlock'));
-    expect(alerts.map(({ subject }) => subject)).toEqual([
-      `nodegap: ${text} on 5 nodes in prod: blame-cluster`,
-    ]);
+    expect(alerts).toHaveLength(1);
+    expect(alerts[0]?.body).toMatch(
+      /^Condition KernelDeadlock=True .* on 5 nodes in cluster prod, /,
+    );
+    expect(alerts[0]?.body).toContain('code: blame-cluster');
     expect(alerts[0]?.body).toContain('5 of 10 nodes have condition KernelDeadlock=True');
   });
 });

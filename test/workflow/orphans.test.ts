@@ -57,7 +57,7 @@ describe('what nobody works on any more (case C51)', () => {
     // It is told: in the execution, and to whoever gets the notices.
     expect(world.outcomes).toMatchObject([{ code: 'recovered', node: 'released' }]);
     expect(world.notices.map(({ node: about, body }) => [about, body])).toEqual([
-      [node, expect.stringContaining('The node is released.')],
+      [node, expect.stringContaining('is well again and back in service')],
     ]);
   });
 
@@ -181,7 +181,10 @@ describe('two scans at once', () => {
       await world.pass(1);
     }
     const breaker = world.notices.filter(({ kind }) => kind === 'breaker');
-    expect(breaker.map(({ subject }) => subject.split(' ')[2])).toEqual(['opened', 'closed']);
+    expect(breaker.map(({ body }) => /Breaker (\w+)/.exec(body)?.[1])).toEqual([
+      'opened',
+      'closed',
+    ]);
     expect(breaker[0]?.body).toContain('3 of 10');
     for (const node of [a, b, c]) expect(breaker[0]?.body).toContain(node);
   });

@@ -52,7 +52,7 @@ describe.each(asked)('while a person is asked %s', (_when, ask) => {
     expect(world.traces(bad)).toEqual([]);
     expect(await world.slots()).toEqual([]);
     expect(await world.questions()).toEqual([]);
-    expect(world.notices.at(-1)?.subject).toContain('recovered');
+    expect(world.notices.at(-1)?.body).toContain('is well again and back in service');
     const late = await world.nodegap.decide(id, 'approve', 'ann').catch((error) => error);
     expect(late).toMatchObject({ kind: 'already-decided', by: 'nodegap', decision: 'recovered' });
     await world.pass(60);

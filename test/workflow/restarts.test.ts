@@ -133,7 +133,7 @@ describe('a committed node', () => {
     await world.pass(15);
     expect(await committedAt()).toBeUndefined();
     const alerts = world.notices.filter(({ kind }) => kind === 'alert');
-    expect(alerts.map(({ subject }) => subject).join()).toContain('deletion-stuck');
+    expect(alerts.map(({ body }) => body).join()).toContain('code: deletion-stuck');
   });
 
   it('is verified, also when the answer to the call was lost', async () => {
@@ -177,7 +177,8 @@ describe('a committed node', () => {
     while (!world.path.includes('VerifyReplacement')) await world.clock.run(30_000);
     world.abort();
     await world.pass(12);
-    expect(world.notices.map(({ subject }) => subject.split(': ').at(-1))).toEqual(['replaced']);
+    expect(world.notices).toHaveLength(1);
+    expect(world.notices[0]?.body).toContain('code: replaced');
     expect(await world.slots()).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ function lagging(daemonSet: DaemonSet): DaemonSet {
   return { ...daemonSet, status: { ...daemonSet.status, desiredNumberScheduled: desired } };
 }
 
-const told = () => world.notices.filter(({ subject }) => subject.includes('status disagrees'));
+const told = () => world.notices.filter(({ body }) => body.includes('code: status-disagrees'));
 const lastScan = async () => (await world.table.query('cluster#prod', 'last-scan'))[0];
 const kept = () => world.table.query('cluster#prod', 'status#');
 
@@ -44,9 +44,7 @@ describe('a DaemonSet whose status counts other nodes than nodegap', () => {
 
     // Longer than an alert is remembered whose reason has gone.
     await world.pass(70);
-    expect(told()).toMatchObject([
-      { kind: 'alert', subject: `nodegap: status disagrees in prod: ${cni}` },
-    ]);
+    expect(told()).toMatchObject([{ kind: 'alert', subject: `nodegap: DaemonSet ${cni} in prod` }]);
     expect(told()[0]?.body).toMatch(
       /aws-node: nodegap counts 10 nodes .* says 9, since 2026-11-29T12:0/,
     );

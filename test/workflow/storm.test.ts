@@ -29,7 +29,7 @@ async function poolOf(total: number, unhealthy: number, options: WorldOptions = 
 const daemonSetOf = (index: number) => `kube-system/agent-${letters[index]}`;
 const heal = (bad: string[], index: number) =>
   world.cluster.clearFault({ node: bad[index] ?? '', daemonSet: daemonSetOf(index) });
-const opened = () => world.notices.filter(({ subject }) => subject.includes('breaker opened'));
+const opened = () => world.notices.filter(({ body }) => body.includes('Breaker opened'));
 
 /** Minutes after noon at which nodes were isolated, and which. */
 const isolations: { at: number; node: string }[] = [];
@@ -67,8 +67,8 @@ describe('a storm', () => {
     expect((third ?? 0) - (second ?? 0)).toBeGreaterThanOrEqual(7);
     const healed = bad.slice(5);
     expect(isolations.filter(({ node }) => healed.includes(node))).toEqual([]);
-    const [closed, ...again] = world.notices.filter(({ subject }) => subject.includes('closed'));
-    expect(closed?.body).toContain('one new node after the other at a measured pace until');
+    const [closed, ...again] = world.notices.filter(({ body }) => body.includes('Breaker closed'));
+    expect(closed?.body).toContain('one after the other at a measured pace until');
     expect(again).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe('while AWS is at work', () => {
     await world.pass(60);
     expect(world.writes).toEqual([]);
     expect(world.path).toEqual([]);
-    const told = world.notices.filter(({ subject }) => subject.includes('eks-cluster-updating'));
+    const told = world.notices.filter(({ body }) => body.includes('code: eks-cluster-updating'));
     expect(told).toHaveLength(1);
     expect(told[0]?.body).toContain('EKS calls it UPDATING');
     state.status = 'ACTIVE';

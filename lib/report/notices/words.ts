@@ -1,0 +1,62 @@
+/** Words that all notices share: sentences, times, lists of names, faults. Pure. */
+import { isoTime } from '../../clock.ts';
+import type { FaultCause } from '../../gap/fault.ts';
+
+/** Names that stand in one line of a notice. */
+export const mostNamed = 20;
+
+/** Ends with one full stop and begins with a capital, unless with a name. Empty stays empty. */
+export function sentence(text: string): string {
+  const trimmed = text.trim().replace(/[.;,\s]+$/, '');
+  if (trimmed === '') return '';
+  const [word = ''] = trimmed.split(/\s/, 1);
+  const isWord = /^[a-z]+,?$/.test(word) && word !== 'nodegap';
+  const ended = /[!?:]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+  return isWord ? `${ended.charAt(0).toUpperCase()}${ended.slice(1)}` : ended;
+}
+
+/** For example `2026-11-29 13:05 UTC`: to the minute, as a person needs it. */
+export function timeText(epochMs: number): string {
+  return isoTime(epochMs)
+    .replace('T', ' ')
+    .replace(/:\d\dZ$/, ' UTC');
+}
+
+/** `a, b, c and 12 more`. */
+export function namesText(names: readonly string[], most = mostNamed): string {
+  const more = names.length > most ? ` and ${names.length - most} more` : '';
+  return `${names.slice(0, most).join(', ')}${more}`;
+}
+
+const causeWords: Record<Exclude<FaultCause, 'node-condition' | 'node-not-ready'>, string> = {
+  missing: 'has no pod on it',
+  'unschedulable-resources': 'has no room on it',
+  'unschedulable-ports': 'has no free host port on it',
+  'untolerated-taint': 'is kept off it by a taint',
+  'image-pull': 'cannot get its image on it',
+  'config-error': 'lacks a Secret, ConfigMap or key on it',
+  'crash-loop': 'keeps crashing on it',
+  'oom-killed': 'keeps running out of memory on it',
+  'not-ready': 'runs on it and does not become Ready',
+  sandbox: 'gets no pod sandbox (network) on it',
+  starting: 'is still starting on it',
+  terminating: 'has only an old pod on it that does not go away',
+  rollout: 'is being rolled out on it',
+  evicted: 'was thrown out by its kubelet',
+  volume: 'cannot mount its volumes on it',
+  'create-blocked': 'gets no pod, because the API server refuses it',
+  unknown: 'is not Ready on it, and the cause is not understood',
+};
+
+/**
+ * What is wrong with a node in plain words: `kube-system/aws-node keeps crashing on it`. `cause` is
+ * one of faultCauses; another one, which an old execution may carry, stands as it is.
+ */
+export function faultWords(subjects: readonly string[], cause: string, text = ''): string {
+  const [first = 'a required DaemonSet'] = subjects;
+  const more = subjects.length > 1 ? ` (and ${subjects.length - 1} more)` : '';
+  if (cause === 'node-condition') return `it has ${text === '' ? first : text}`;
+  if (cause === 'node-not-ready') return 'the node itself is not Ready';
+  const words = causeWords[cause as keyof typeof causeWords] ?? `is not Ready on it: ${cause}`;
+  return `${first}${more} ${words}`;
+}
