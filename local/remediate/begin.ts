@@ -4,7 +4,7 @@ import type { Config } from '../../lib/config/model.ts';
 import type { AttemptInput } from '../../lib/ports.ts';
 import { Episodes, executionName } from '../../lib/safety/episodes.ts';
 import type { LocalWorkflow } from '../workflow/runner.ts';
-import { lifeOf, statusElsewhere } from './liveness.ts';
+import { type HeldSlot, seemsAlive, statusElsewhere } from './liveness.ts';
 import { executionOf, runnerOf, runnerText } from './runner-identity.ts';
 import type { Ending, Session } from './session.ts';
 
@@ -53,7 +53,12 @@ export async function begin(
 /** Who works on the node, when somebody does. */
 export async function busyWith(session: Session, nodeUid: string): Promise<Ending | undefined> {
   const slot = (await session.state.heldSlots()).find((each) => each.nodeUid === nodeUid);
-  if (slot === undefined || lifeOf(slot, session.clock.now()).kind === 'dead') return undefined;
+  if (slot === undefined || !seemsAlive(slot, session.clock.now())) return undefined;
+  return busyEnding(slot);
+}
+
+/** Says who has a node. */
+export function busyEnding(slot: HeldSlot): Ending {
   const runner = runnerOf(slot.execution);
   const who = runner === undefined ? slot.execution : runnerText(runner);
   const since = new Date(slot.acquiredAt).toISOString();
@@ -66,7 +71,7 @@ export async function isOver({ state, clock, cluster }: Session, nodeUid: string
   const episode = await new Episodes(state.table, clock).get(cluster, nodeUid);
   if (episode?.state !== 'open' || episode.attemptState !== 'running') return false;
   const slots = await state.heldSlots();
-  const status = statusElsewhere(slots, episode.execution ?? '', clock.now());
+  const status = statusElsewhere(slots, episode.execution ?? '');
   if (status.kind === 'not-found') return clock.now() - episode.takenAt > slotWithinMs;
   return status.kind === 'ended';
 }

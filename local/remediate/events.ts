@@ -15,8 +15,14 @@ export type RemediateEvent = { /** Epoch ms. */ at: number } & (
   | { kind: 'started'; execution: string; episode: number; attempt: number }
   /** The machine entered a state; `type` as in its definition: Task, Wait, Choice, Pass, Succeed. */
   | { kind: 'entered'; state: string; type: string }
-  /** The task of a state answered. */
-  | { kind: 'answered'; state: string; code: string; message: string }
+  /** The task of a state answered: `result` is all of its answer. */
+  | {
+      kind: 'answered';
+      state: string;
+      code: string;
+      message: string;
+      result: Readonly<Record<string, unknown>>;
+    }
   /** A task failed and is tried again, or its failure was caught. */
   | { kind: 'failed'; state: string; message: string }
   /** A scan beside the machine failed; the next one comes. */

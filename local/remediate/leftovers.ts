@@ -5,7 +5,7 @@
 import { isoTime, parseTime } from '../../lib/clock.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { anyMark, type IsolationMark } from '../../lib/safety/ownership.ts';
-import { type HeldSlot, lifeOf } from './liveness.ts';
+import { type HeldSlot, seemsAlive } from './liveness.ts';
 import { type Runner, runnerOf, runnerText, thisRunner } from './runner-identity.ts';
 
 export interface Leftover {
@@ -39,10 +39,12 @@ export function leftoversOf(
   now: number,
   own: Runner = thisRunner(),
 ): Leftover[] {
-  const dead = (slots ?? []).filter((slot) => lifeOf(slot, now, own).kind === 'dead');
-  const alive = new Set(
-    (slots ?? []).filter((slot) => !dead.includes(slot)).map(({ nodeUid }) => nodeUid),
-  );
+  const alive = new Set<string>();
+  const dead: HeldSlot[] = [];
+  for (const slot of slots ?? []) {
+    if (seemsAlive(slot, now, own)) alive.add(slot.nodeUid);
+    else dead.push(slot);
+  }
   const marked = nodes.flatMap((node): Leftover[] => {
     const mark = anyMark(node);
     const { name, uid, deletionTimestamp } = node.metadata;

@@ -1,8 +1,11 @@
 /**
- * Whether the process that has a slot still lives. Its Lease says so, which it renews; of a process
- * on this computer the operating system knows better.
+ * Whether the process that has a slot still lives, as far as one look can tell: enough to name it to
+ * people. Before anything is taken from it, its Lease is watched (SharedState.seize).
  */
-import type { ExecutionStatus } from '../../lib/ports.ts';
+import { parseTime } from '../../lib/clock.ts';
+import type { LeaseSpec } from '../../lib/cluster-state/objects.ts';
+import type { ExecutionStatus, Item } from '../../lib/ports.ts';
+import { slotFrom } from '../../lib/safety/slot-items.ts';
 import { hasEnded, type Runner, runnerOf, thisRunner } from './runner-identity.ts';
 
 /** The Lease of a slot, as far as it tells of its holder. Times are epoch ms. */
@@ -13,38 +16,46 @@ export interface HeldSlot {
   acquiredAt: number;
   /** The replacement was committed: verify, never undo. */
   committedAt?: number;
+  /** By the clock of the holder. */
   renewedAt: number;
   durationMs: number;
+  /** This process holds its Lease. */
+  isMine: boolean;
 }
 
-export type Life =
-  | { kind: 'alive' }
-  /** Since when nothing of it can be at work any more, epoch ms; 0: the process is known to be gone. */
-  | { kind: 'dead'; since: number };
+/** A slot as its Lease shows it to the process with that identity. */
+export function heldSlotOf(item: Item, spec: LeaseSpec, identity: string): HeldSlot {
+  const { node, nodeUid, execution, acquiredAt, committedAt } = slotFrom(item);
+  return {
+    node,
+    nodeUid,
+    execution,
+    acquiredAt,
+    ...(committedAt === undefined ? {} : { committedAt }),
+    renewedAt: parseTime(spec.renewTime) ?? acquiredAt,
+    durationMs: (spec.leaseDurationSeconds ?? 0) * 1000,
+    isMine: spec.holderIdentity === identity,
+  };
+}
 
-/** Pure but for the look at the processes of this computer. */
-export function lifeOf(slot: HeldSlot, now: number, own: Runner = thisRunner()): Life {
+/** Clocks of two computers differ by less than this. */
+const clocksDifferMs = 60_000;
+
+/** Pure but for the look at the processes of this computer. A slot of this process is no leftover. */
+export function seemsAlive(slot: HeldSlot, now: number, own: Runner = thisRunner()): boolean {
   const runner = runnerOf(slot.execution);
-  if (runner !== undefined && hasEnded(runner, own)) return { kind: 'dead', since: 0 };
-  const until = slot.renewedAt + slot.durationMs;
-  return now < until ? { kind: 'alive' } : { kind: 'dead', since: until };
+  if (runner !== undefined && hasEnded(runner, own)) return false;
+  return now < slot.renewedAt + slot.durationMs + clocksDifferMs;
 }
 
-/** What Step Functions would answer of an execution of another process. */
-export function statusElsewhere(
-  slots: readonly HeldSlot[],
-  execution: string,
-  now: number,
-): ExecutionStatus {
+/**
+ * What Step Functions would answer of an execution of another process. A slot whose Lease is not
+ * ours counts as in work, since nobody else may free it; one that was seized as ended.
+ */
+export function statusElsewhere(slots: readonly HeldSlot[], execution: string): ExecutionStatus {
+  const ended: ExecutionStatus = { kind: 'ended', endedAt: 0, status: 'ABORTED' };
   const slot = slots.find((each) => each.execution === execution);
-  if (slot === undefined) {
-    const runner = runnerOf(execution);
-    return runner !== undefined && hasEnded(runner)
-      ? { kind: 'ended', endedAt: 0, status: 'ABORTED' }
-      : { kind: 'not-found' };
-  }
-  const life = lifeOf(slot, now);
-  return life.kind === 'alive'
-    ? { kind: 'running' }
-    : { kind: 'ended', endedAt: life.since, status: 'ABORTED' };
+  if (slot !== undefined) return slot.isMine ? ended : { kind: 'running' };
+  const runner = runnerOf(execution);
+  return runner !== undefined && hasEnded(runner) ? ended : { kind: 'not-found' };
 }

@@ -3,6 +3,7 @@ import type { Log } from '../../functions/shared/ports.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { EvidenceStore } from '../../lib/ports.ts';
+import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
 import { Embedded } from '../embedded.ts';
 import type { AslDefinition } from '../workflow/definition.ts';
 import type { TaskHandler, WorkflowEvent } from '../workflow/runner.ts';
@@ -50,14 +51,51 @@ export function openRemediation(options: OpenOptions): Remediation {
     onlyWhenAsked: true,
     installation,
     executionOf: (_cluster, name) => executionOf(runner, name),
-    statusElsewhere: async (execution) =>
-      statusElsewhere(await state.heldSlots(), execution, clock.now()),
+    statusElsewhere: async (execution) => statusElsewhere(await state.heldSlots(), execution),
     wrapHandler: (name, handler) => {
-      const wrapped = gate.wrap(name, wrapHandler?.(name, handler) ?? handler);
-      return name === 'request-approval' ? thenPut(questions, wrapped, session) : wrapped;
+      const held = acting.has(name) ? whileHeld(session, handler) : handler;
+      const wrapped = gate.wrap(name, wrapHandler?.(name, held) ?? held);
+      if (name === 'request-approval') return thenPut(questions, wrapped, session);
+      return name === 'acquire-slot' ? thenBeat(() => remediation, wrapped) : wrapped;
     },
   });
-  return new Remediation({ session, embedded, gate, questions, exitNow: options.exitNow });
+  const remediation: Remediation = new Remediation({
+    session,
+    embedded,
+    gate,
+    questions,
+    exitNow: options.exitNow,
+  });
+  return remediation;
+}
+
+/** Handlers that change the node or its pods. */
+const acting = new Set([
+  'isolate-node',
+  'restart-daemon-pod',
+  'taint-node',
+  'drain-node',
+  'replace-node',
+  'release-node',
+]);
+
+/** A process that slept may have been taken for dead: it acts only while the Lease is surely its own. */
+function whileHeld({ state }: Session, handler: TaskHandler): TaskHandler {
+  return async (event) => {
+    const { nodeUid, slot } = (event as { state: WorkflowState }).state;
+    if (slot?.next === 'acquired') await state.hold(nodeUid);
+    return handler(event);
+  };
+}
+
+/** Keeps the Lease of the slot alive from the moment on that it is there. */
+function thenBeat(remediation: () => Remediation, acquire: TaskHandler): TaskHandler {
+  return async (event) => {
+    const result = (await acquire(event)) as { next: string };
+    const { nodeUid } = (event as { state: WorkflowState }).state;
+    if (result.next === 'acquired') remediation().onSlot(nodeUid);
+    return result;
+  };
 }
 
 /** Puts the question to the person once it is kept. */
@@ -81,9 +119,10 @@ function logOf({ tell }: Session): Log {
   const quiet = () => undefined;
   return {
     info(state, { result }) {
-      const { code, message } = (result ?? {}) as { code?: unknown; message?: unknown };
+      const answer = (result ?? {}) as Record<string, unknown>;
+      const { code, message } = answer;
       if (typeof code !== 'string' || typeof message !== 'string') return;
-      tell({ kind: 'answered', state, code, message });
+      tell({ kind: 'answered', state, code, message, result: answer });
     },
     warn: quiet,
     // The machine tells the same error when it retries or gives up.

@@ -12,11 +12,12 @@ import type { Node } from '../../lib/kubernetes/objects.ts';
 import { readSituation } from '../../lib/remediation/situation.ts';
 import { slotOn } from '../../lib/safety/slots.ts';
 import { type Embedded, workflowHandlers } from '../embedded.ts';
-import { begin, busyWith } from './begin.ts';
+import { begin, busyEnding, busyWith } from './begin.ts';
 import type { Gate } from './gate.ts';
 import { leftoversOf, leftoverText } from './leftovers.ts';
+import { seemsAlive } from './liveness.ts';
 import type { Questions } from './questions.ts';
-import { freeAttempt, freeSlot, goodCodes, verifyCommitted } from './resume.ts';
+import { freeAttempt, freeSlot, goodCodes, seize, verifyCommitted } from './resume.ts';
 import { ripenessOf } from './ripeness.ts';
 import type { Ending, Session } from './session.ts';
 import { undo } from './undo.ts';
@@ -24,9 +25,6 @@ import { undo } from './undo.ts';
 /** Exit codes of processes that a signal ended, as shells tell them. */
 const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 export type EndingSignal = keyof typeof signalCodes;
-
-/** How often a process says that it lives: a few times within the duration of a Lease. */
-const heartbeatMs = 10_000;
 
 export interface RemediationParts {
   session: Session;
@@ -43,6 +41,7 @@ export class Remediation {
   readonly #beside = new AbortController();
   #signal: EndingSignal | undefined;
   #execution: string | undefined;
+  #beating = false;
   /** What came of the first signal; undefined when the machine goes on. */
   #interruption: Promise<Ending | undefined> = Promise.resolve(undefined);
 
@@ -74,6 +73,10 @@ export class Remediation {
     const { session, embedded } = this.#parts;
     const slot = (await session.state.heldSlots()).find((each) => each.nodeUid === nodeUid);
     if (slot?.committedAt === undefined) return undefined;
+    const alive = seemsAlive(slot, session.clock.now())
+      ? busyEnding(slot)
+      : await seize(session, slot, this.#waits.signal);
+    if (alive !== undefined) return alive;
     return verifyCommitted(session, embedded, slot, this.#waits.signal);
   }
 
@@ -103,10 +106,14 @@ export class Remediation {
     if (left !== undefined && !resume) {
       return { exitCode: 2, code: 'left-over', message: leftoverText(left, session.commandOf) };
     }
-    if (left?.slot?.committedAt !== undefined) {
-      return verifyCommitted(session, embedded, left.slot, this.#waits.signal);
+    if (left?.slot !== undefined) {
+      const alive = await seize(session, left.slot, this.#waits.signal);
+      if (alive !== undefined) return alive;
+      if (left.slot.committedAt !== undefined) {
+        return verifyCommitted(session, embedded, left.slot, this.#waits.signal);
+      }
+      await freeSlot(session, embedded, left.slot);
     }
-    if (left?.slot !== undefined) await freeSlot(session, embedded, left.slot, this.#waits.signal);
     const hadAttempt = await freeAttempt(session, uid);
     if (resume && left === undefined && !hadAttempt) {
       const message = `nothing is left over on ${name}`;
@@ -148,7 +155,6 @@ export class Remediation {
     session.tell({ kind: 'started', execution, episode: input.episode, attempt: input.attempt });
     // A signal that came while the attempt was being taken.
     if (this.#signal !== undefined) this.#interruption = this.#interrupt(this.#signal);
-    void this.#beat();
     void embedded.scanUntil(session.cluster, this.#beside.signal, {
       onScan: () => undefined,
       onFailure: (error) => this.#tellUnlessOver(messageOf(error)),
@@ -201,17 +207,16 @@ export class Remediation {
     return slot?.execution === execution && slot.committedAt !== undefined;
   }
 
-  async #beat(): Promise<void> {
-    const { clock, state } = this.#parts.session;
-    while (!this.#beside.signal.aborted) {
-      try {
-        await state.renew();
-      } catch (error) {
+  /** Shows that this process lives, from the moment on that it has the slot. */
+  onSlot(nodeUid: string): void {
+    const { state } = this.#parts.session;
+    if (this.#beating) return;
+    this.#beating = true;
+    void state
+      .keepRenewing(nodeUid, this.#beside.signal, (error) => {
         this.#tellUnlessOver(`the Lease could not be renewed: ${messageOf(error)}`);
-      }
-      // Only the end of the attempt ends the wait early.
-      await clock.sleep(heartbeatMs, this.#beside.signal).catch(() => undefined);
-    }
+      })
+      .catch((error: unknown) => this.#tellUnlessOver(messageOf(error)));
   }
 
   #tellUnlessOver(message: string): void {

@@ -1,11 +1,10 @@
 /** What a process that is no more left on a node, taken over (rule 10) or verified to its end. */
 
-import { longestFunctionTimeoutSeconds } from '../../lib/aws/function-timeouts.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import { Slots } from '../../lib/safety/slots.ts';
 import type { Embedded } from '../embedded.ts';
-import { endLost, isOver } from './begin.ts';
-import { type HeldSlot, lifeOf } from './liveness.ts';
+import { busyEnding, endLost, isOver } from './begin.ts';
+import type { HeldSlot } from './liveness.ts';
 import type { Ending, Session } from './session.ts';
 
 /** Codes of attempts that ended as wished, or with nothing left to do. */
@@ -17,22 +16,29 @@ export const goodCodes: readonly string[] = [
 ];
 
 /**
- * Gives the slot of a dead process back, so that a new attempt can go on; waits until nothing that
- * it began can be at work any more.
+ * Takes the slot of a dead process over. An ending when the process shows that it lives.
  */
+export async function seize(
+  { state, tell }: Session,
+  slot: HeldSlot,
+  signal: AbortSignal,
+): Promise<Ending | undefined> {
+  const seized = await state.seize(slot.nodeUid, signal);
+  if (seized === 'alive') return busyEnding(slot);
+  tell({ kind: 'taken-over', message: 'the slot of the process that is no more was taken over' });
+  return undefined;
+}
+
+/** Gives a slot that was taken over back, so that a new attempt can go on. */
 export async function freeSlot(
   session: Session,
   embedded: Embedded,
-  slot: HeldSlot,
-  signal: AbortSignal,
+  { nodeUid, execution }: HeldSlot,
 ): Promise<void> {
-  const { clock, cluster, state, tell } = session;
-  await untilSurelyDead(session, slot, signal);
+  const { clock, cluster, state } = session;
   const { config } = await embedded.ports.config();
   const slots = new Slots(state.table, clock, config.breaker, embedded.ports);
-  const { nodeUid, execution } = slot;
-  const outcome = await slots.release({ cluster, nodeUid, execution });
-  tell({ kind: 'taken-over', message: `the slot that it left is ${outcome}` });
+  await slots.release({ cluster, nodeUid, execution });
   await endLost(session, nodeUid);
 }
 
@@ -41,21 +47,6 @@ export async function freeAttempt(session: Session, nodeUid: string): Promise<bo
   if (!(await isOver(session, nodeUid))) return false;
   await endLost(session, nodeUid);
   return true;
-}
-
-/** A process that is only silent may have a call under way for as long as a function may run. */
-async function untilSurelyDead(
-  { clock, tell }: Session,
-  slot: HeldSlot,
-  signal: AbortSignal,
-): Promise<void> {
-  const life = lifeOf(slot, clock.now());
-  if (life.kind === 'alive') return;
-  const until = life.since + longestFunctionTimeoutSeconds * 1000;
-  if (clock.now() >= until) return;
-  const message = 'its process is silent, and may still have a call under way';
-  tell({ kind: 'waiting', code: 'slot-committed', message, until });
-  await clock.sleep(until - clock.now(), signal);
 }
 
 /** Looks, as every scan does, how a committed replacement ends. */

@@ -2,7 +2,7 @@
  * Who runs an execution of `nodegap remediate`: it stands in the name of the execution, and so in
  * the mark on the node and in the slot, for everybody to see.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 
@@ -12,27 +12,37 @@ export interface Runner {
   pid: number;
   /** Tells computers and containers apart that call themselves the same. */
   machine: string;
+  /** Tells processes apart that had the same number one after the other. */
+  run: string;
 }
 
 const scheme = 'nodegap-cli';
+const run = randomBytes(4).toString('hex');
 
 /** This process. */
 export function thisRunner(): Runner {
-  return { user: userName(), host: hostname(), pid: process.pid, machine: machineId() };
+  return { user: userName(), host: hostname(), pid: process.pid, machine: machineId(), run };
 }
 
-/** `nodegap-cli:anna@laptop/4711/1f0c2a9e:NAME`: an execution by that name, run by that process. */
-export function executionOf({ user, host, pid, machine }: Runner, name: string): string {
-  return `${scheme}:${plain(user)}@${plain(host)}/${pid}/${machine}:${name}`;
+/** `anna@laptop/4711/1f0c2a9e.77aa`, unlike that of any other process. */
+export function identityOf({ user, host, pid, machine, run }: Runner): string {
+  return `${plain(user)}@${plain(host)}/${pid}/${machine}.${run}`;
+}
+
+/** An execution by that name, run by that process. */
+export function executionOf(runner: Runner, name: string): string {
+  return `${scheme}:${identityOf(runner)}:${name}`;
 }
 
 /** Who runs an execution, or undefined when it is no execution of the command line. */
 export function runnerOf(execution: string): Runner | undefined {
   const match =
-    /^nodegap-cli:(?<user>[^@/:]*)@(?<host>[^@/:]*)\/(?<pid>\d+)\/(?<machine>\w+):/.exec(execution);
+    /^nodegap-cli:(?<user>[^@/:]*)@(?<host>[^@/:]*)\/(?<pid>\d+)\/(?<machine>\w+)\.(?<run>\w+):/.exec(
+      execution,
+    );
   if (match?.groups === undefined) return undefined;
-  const { user = '', host = '', pid = '', machine = '' } = match.groups;
-  return { user, host, pid: Number(pid), machine };
+  const { user = '', host = '', pid = '', machine = '', run = '' } = match.groups;
+  return { user, host, pid: Number(pid), machine, run };
 }
 
 /** `anna on laptop, process 4711`. */

@@ -11,8 +11,19 @@ export interface SharedState {
   table: StateTable;
   /** The slots with the Leases of who has them. */
   heldSlots(): Promise<HeldSlot[]>;
-  /** Says in the Leases of this process that it lives. */
-  renew(): Promise<void>;
+  /**
+   * Takes over the slot of a process that is no more: at once when that is sure, else after its
+   * Lease was watched for as long as it lasts. `alive`: the process shows that it lives.
+   */
+  seize(nodeUid: string, signal: AbortSignal): Promise<'seized' | 'alive' | 'absent'>;
+  /** Shows that this process lives until aborted; resolves early when the slot is lost. */
+  keepRenewing(
+    nodeUid: string,
+    signal: AbortSignal,
+    onFailure: (error: unknown) => void,
+  ): Promise<'lost' | 'aborted'>;
+  /** @throws NodegapError `State.SlotHeld` unless this process surely holds the slot. */
+  hold(nodeUid: string): Promise<void>;
 }
 
 export interface Session {

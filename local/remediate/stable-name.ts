@@ -4,13 +4,11 @@
  */
 import type { Item, ItemKey, StateTable, Write } from '../../lib/ports.ts';
 
-/** What the state in the cluster calls the cluster. */
-export const keptName = 'this-cluster';
-
-/** The table as if the cluster were called `shown` in it. */
-export function underShownName(table: StateTable, shown: string): StateTable {
-  const inward = renamer(shown, keptName);
-  const outward = renamer(keptName, shown);
+/** The table as if the cluster, which is called `kept` in it, were called `shown`. */
+export function underShownName(table: StateTable, kept: string, shown: string): StateTable {
+  if (kept === shown) return table;
+  const inward = renamer(shown, kept);
+  const outward = renamer(kept, shown);
   return {
     async get(key) {
       const item = await table.get(inward.key(key));
