@@ -1,19 +1,28 @@
 import { isoTime } from '../lib/clock.ts';
+import { UsageError } from '../lib/errors.ts';
 import { answerOf } from '../lib/remediation/answer.ts';
-import { Approvals } from '../lib/safety/approvals.ts';
+import { type Approval, Approvals, type DecideOutcome } from '../lib/safety/approvals.ts';
 import * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler, workflow } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
+const someText = z.string().check(z.minLength(1));
+
 const requestSchema = z.discriminatedUnion('action', [
-  z.object({ action: z.literal('list'), cluster: z.optional(z.string()) }),
+  z.object({
+    action: z.literal('list'),
+    cluster: z.optional(z.string()),
+    /** Those that were answered or ran out too, as long as they are kept. */
+    all: z.optional(z.boolean()),
+  }),
+  z.object({ action: z.literal('show'), id: someText }),
   z.object({
     action: z.literal('decide'),
-    id: z.string().check(z.minLength(1)),
+    id: someText,
     decision: z.enum(['approve', 'deny', 'retry', 'proceed', 'release']),
     /** Who answers, as the caller's IAM identity says. */
-    by: z.string().check(z.minLength(1)),
+    by: someText,
     via: z._default(z.enum(['cli', 'terminal']), 'cli'),
   }),
 ]);
@@ -26,15 +35,31 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
   return async (event: unknown): Promise<Record<string, unknown>> => {
     const request = parseEvent(requestSchema, event);
     const approvals = new Approvals(ports.table, ports.clock, { newId: ports.newId });
+    const now = ports.clock.now();
     if (request.action === 'list') {
       const kept = await approvals.list(request.cluster);
-      const now = ports.clock.now();
-      const open = kept.filter(({ decided, deadline }) => !decided && now < deadline);
-      return { kind: 'list', approvals: open };
+      const isOpen = ({ decided, deadline }: Approval) => decided === undefined && now < deadline;
+      return {
+        kind: 'list',
+        at: now,
+        approvals: request.all === true ? kept : kept.filter(isOpen),
+      };
+    }
+    if (request.action === 'show') {
+      const approval = await approvals.get(request.id);
+      return approval === undefined
+        ? { kind: 'not-found' }
+        : { kind: 'question', at: now, approval };
     }
     const { id, decision, by, via } = request;
-    const at = ports.clock.now();
-    const outcome = await approvals.decide(id, { decision, by, at, via });
+    const at = now;
+    let outcome: DecideOutcome;
+    try {
+      outcome = await approvals.decide(id, { decision, by, at, via });
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      return { kind: 'refused', message: error.message };
+    }
     if (outcome.kind === 'already-decided') {
       // Its delivery may have been lost on the way: delivering it again does no harm.
       const token = await approvals.tokenOf(id);
@@ -44,9 +69,11 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
       return { ...outcome };
     }
     if (outcome.kind !== 'decided') return { ...outcome };
-    const { taskToken, ...approval } = outcome;
+    const { taskToken, approval } = outcome;
     const waited = await ports.workflow.answer(taskToken, { decision, by, at, via });
-    ports.log.info('approval answered', { ...approval, id, decision, by, via, waited });
+    const { cluster, node, nodeUid, episode, attempt, execution } = approval;
+    const ids = { cluster, node, nodeUid, episode, attempt, execution };
+    ports.log.info('approval answered', { ...ids, approval: id, decision, by, via, waited });
     return waited
       ? { kind: 'decided', id, decision, by, via, at: isoTime(at) }
       : { kind: 'too-late', id, message: 'the execution no longer waits for this answer' };

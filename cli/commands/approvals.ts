@@ -1,13 +1,16 @@
 import { Command, Option } from 'commander';
-import * as z from 'zod';
-import { isoTime } from '../../lib/clock.ts';
 import { NodegapError } from '../../lib/errors.ts';
-import { printable } from '../../lib/printable.ts';
-import { factLines } from '../../lib/report/question-text.ts';
-import { questionFactsSchema } from '../../lib/safety/question-facts.ts';
+import {
+  type ApprovalTextOptions,
+  approvalInFull,
+  approvalSummary,
+  decidedText,
+} from '../../lib/report/approval-text.ts';
 import { accountClient, addTarget, type TargetOptions } from '../account.ts';
+import { decideReplySchema, listReplySchema, showReplySchema } from '../approval-replies.ts';
 import type { CommandContext } from '../context.ts';
 import { jsonText } from '../data-text.ts';
+import { type Io, styleFor } from '../io.ts';
 
 /** Name of the function that the stack gives people to answer through. */
 const answerFunctionName = 'nodegap-answer-approval';
@@ -21,30 +24,13 @@ const decisions = {
   release: 'undo the isolation of a node whose drain is blocked',
 } as const;
 
-const listSchema = z.object({
-  approvals: z.array(
-    z.looseObject({
-      id: z.string(),
-      cluster: z.string(),
-      node: z.string(),
-      question: z.string(),
-      deadline: z.number(),
-      facts: questionFactsSchema,
-    }),
-  ),
-});
-
-const outcomeSchema = z.looseObject({
-  kind: z.string(),
-  by: z.string().optional(),
-  at: z.union([z.string(), z.number()]).optional(),
-  decision: z.string().optional(),
-  message: z.string().optional(),
-});
-
-interface Options extends TargetOptions {
-  cluster?: string;
+interface ShowOptions extends TargetOptions {
   output?: 'text' | 'json';
+}
+
+interface ListOptions extends ShowOptions {
+  cluster?: string;
+  all?: boolean;
 }
 
 /** `nodegap approvals`: what waits for a person, and the answers to it. */
@@ -52,17 +38,20 @@ export function approvalsCommand(context: CommandContext): Command {
   const command = new Command('approvals').description(
     'list what waits for a person in this AWS account, and answer it through IAM',
   );
-  withTarget(command.command('list').description('list what waits for an answer'))
+  withOutput(command.command('list').description('list what waits for an answer'))
     .option('--cluster <name>', 'only of this cluster')
-    .addOption(
-      new Option('-o, --output <format>', 'how to print').choices(['text', 'json']).default('text'),
-    )
-    .action(async (options: Options) => {
+    .option('--all', 'those that were answered or ran out in the last 30 days too')
+    .action(async (options: ListOptions) => {
       await list(context, options);
     });
+  withOutput(
+    command.command('show <id>').description('show all that is known of a question'),
+  ).action(async (id: string, options: ShowOptions) => {
+    await show(context, id, options);
+  });
   for (const [decision, meaning] of Object.entries(decisions)) {
     withTarget(command.command(`${decision} <id>`).description(meaning)).action(
-      async (id: string, options: Options) => {
+      async (id: string, options: TargetOptions) => {
         await decide(context, decision, id, options);
       },
     );
@@ -74,59 +63,77 @@ function withTarget(command: Command): Command {
   return addTarget(command, answerFunctionName, 'takes answers');
 }
 
-async function list({ io }: CommandContext, options: Options): Promise<void> {
-  const { cluster } = options;
+function withOutput(command: Command): Command {
+  return withTarget(command).addOption(
+    new Option('-o, --output <format>', 'how to print').choices(['text', 'json']).default('text'),
+  );
+}
+
+async function list({ io }: CommandContext, options: ListOptions): Promise<void> {
+  const { cluster, all } = options;
   const client = await accountClient(io, options);
-  const answer = await client.ask({
+  const reply = await client.ask({
     action: 'list',
     ...(cluster === undefined ? {} : { cluster }),
+    ...(all === true ? { all } : {}),
   });
-  const { approvals } = listSchema.parse(answer);
+  const { approvals, at } = listReplySchema.parse(reply);
   if (options.output === 'json') {
     io.stdout.write(`${jsonText(approvals)}\n`);
     return;
   }
   if (approvals.length === 0) {
-    io.stdout.write('Nothing waits for an answer.\n');
+    io.stdout.write(all ? 'Nothing was asked.\n' : 'Nothing waits for an answer.\n');
     return;
   }
-  for (const approval of approvals) {
-    io.stdout.write(
-      [
-        `${approval.id}  ${approval.cluster}/${approval.node}  ${approval.question}  until ${isoTime(approval.deadline)}`,
-        ...factLines(approval.facts, approval.facts.readAt).map((fact) => `  ${fact}`),
-        '',
-      ]
-        .map(printable)
-        .join('\n'),
-    );
-  }
+  const texts = approvals.map((approval) => approvalSummary(approval, textOptions(io, at)));
+  io.stdout.write(`${texts.join('\n\n')}\n`);
+}
+
+async function show({ io }: CommandContext, id: string, options: ShowOptions): Promise<void> {
+  const client = await accountClient(io, options);
+  const reply = showReplySchema.parse(await client.ask({ action: 'show', id }));
+  if (reply.kind === 'not-found') throw unknown(id);
+  const { approval, at } = reply;
+  io.stdout.write(
+    options.output === 'json'
+      ? `${jsonText(approval)}\n`
+      : `${approvalInFull(approval, textOptions(io, at))}\n`,
+  );
+}
+
+function textOptions(io: Io, now: number): ApprovalTextOptions {
+  const width = io.stdout.isTTY === true ? io.stdout.columns : undefined;
+  return { style: styleFor(io.stdout, io.env), now, width };
 }
 
 async function decide(
   { io }: CommandContext,
   decision: string,
   id: string,
-  options: Options,
+  options: TargetOptions,
 ): Promise<void> {
   const client = await accountClient(io, options);
   const by = await client.identity();
-  const outcome = outcomeSchema.parse(await client.ask({ action: 'decide', id, decision, by }));
-  switch (outcome.kind) {
+  const reply = decideReplySchema.parse(await client.ask({ action: 'decide', id, decision, by }));
+  switch (reply.kind) {
     case 'decided':
       io.stdout.write(`${decision}: taken for ${id}, by ${by}\n`);
       return;
     case 'already-decided':
-      throw refusal(
-        `${outcome.by ?? 'someone'} has already said ${outcome.decision ?? 'something'}`,
-      );
+      throw refusal(`it was answered before: ${decidedText(reply)}`);
     case 'expired':
       throw refusal('the deadline has passed, which counted as a no');
     case 'not-found':
-      throw refusal(`there is no question ${id}`, 'list them with: nodegap approvals list');
-    default:
-      throw refusal(outcome.message ?? outcome.kind);
+      throw unknown(id);
+    case 'too-late':
+    case 'refused':
+      throw refusal(reply.message);
   }
+}
+
+function unknown(id: string): NodegapError {
+  return refusal(`there is no question ${id}`, 'list them with: nodegap approvals list');
 }
 
 function refusal(message: string, hint?: string): NodegapError {
