@@ -7,6 +7,7 @@ import { UsageError } from '../lib/errors.ts';
 import type { KubeconfigConnection, KubeconfigOptions } from '../lib/kubernetes/kubeconfig.ts';
 import { createStyle, type Style } from '../lib/report/style.ts';
 import { realClock, type SleepingClock } from '../local/clock.ts';
+import type { TaskHandler } from '../local/workflow/runner.ts';
 
 /** SIGHUP: the terminal was closed. */
 export type EndingSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
@@ -38,6 +39,8 @@ export interface Io {
   exitNow(code: number): void;
   /** The clock of commands that wait. */
   waiting: SleepingClock;
+  /** Stands between the machine of `remediate` and its handlers: for tests. */
+  wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
   /** A function of the stack in an AWS account, and who calls it. */
   account(options: AccountClientOptions): Promise<Pick<AccountClient, 'ask' | 'identity'>>;
 }

@@ -4,6 +4,8 @@ import { configCommand } from './commands/config.ts';
 import { explainCommand } from './commands/explain.ts';
 import { pauseCommand, resetCommand, resumeCommand, tripCommand } from './commands/holds.ts';
 import { rbacCommand } from './commands/rbac.ts';
+import { releaseCommand } from './commands/release.ts';
+import { remediateCommand } from './commands/remediate.ts';
 import { scanCommand } from './commands/scan.ts';
 import { statusCommand } from './commands/status.ts';
 import { type CommandContext, exitCodes } from './context.ts';
@@ -15,6 +17,8 @@ import { packageVersion } from './version.ts';
 const commands: ((context: CommandContext) => Command)[] = [
   scanCommand,
   explainCommand,
+  remediateCommand,
+  releaseCommand,
   configCommand,
   rbacCommand,
   approvalsCommand,

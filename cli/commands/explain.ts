@@ -129,7 +129,7 @@ const shownNodes = 5;
  * Nodes that begin as the word does, else the one that is nearest to it. A single one is not taken
  * silently either: names of nodes are alike.
  */
-function nodeSuggestion(word: string, names: readonly string[]): string {
+export function nodeSuggestion(word: string, names: readonly string[]): string {
   const near = nearest(word, names);
   const begun = word === '' ? [] : names.filter((name) => name.startsWith(word)).sort();
   const meant = begun.length > 0 || near === undefined ? begun : [near];

@@ -4,16 +4,15 @@ import { defaultConfig, type LocatedConfig } from '../../lib/config/load.ts';
 import type { Config, LoadedConfig } from '../../lib/config/model.ts';
 import { UsageError } from '../../lib/errors.ts';
 
-export type PersonConfig =
-  | {
-      kind: 'ready';
-      /** The name of the cluster in the configuration. */
-      cluster: string;
-      loaded: LoadedConfig;
-      /** What a person should know about it, a line each. */
-      notes: string[];
-    }
-  | { kind: 'refused'; code: 'mode-observe'; message: string };
+export interface PersonConfig {
+  /** The name of the cluster in the configuration. */
+  cluster: string;
+  loaded: LoadedConfig;
+  /** What a person should know about it, a line each. */
+  notes: string[];
+  /** Why nothing new may be done to the nodes; undoing may go on. */
+  refusal?: { code: 'mode-observe'; message: string };
+}
 
 /**
  * Without a file the defaults hold, the cluster counts as in mode act, since a person asks for this
@@ -37,7 +36,6 @@ export function configForPerson(
       approvals: { ...base.approvals, policy: 'always' },
     };
     return {
-      kind: 'ready',
       cluster: wanted ?? context,
       loaded: withoutMachines(config),
       notes: [
@@ -57,11 +55,12 @@ export function configForPerson(
       hint: `say which entry is meant with --cluster; it has: ${names}`,
     });
   }
+  const ready: PersonConfig = { cluster: entry.name, loaded: withoutMachines(config), notes: [] };
   if (entry.mode === 'observe') {
     const message = `${fileName} has cluster ${entry.name} in mode observe, so nothing is done to its nodes; set mode: act there, or leave --config out to answer for this attempt yourself`;
-    return { kind: 'refused', code: 'mode-observe', message };
+    return { ...ready, refusal: { code: 'mode-observe', message } };
   }
-  return { kind: 'ready', cluster: entry.name, loaded: withoutMachines(config), notes: [] };
+  return ready;
 }
 
 function withoutMachines(before: Config): LoadedConfig {

@@ -1,0 +1,53 @@
+import { Command } from 'commander';
+import { printable } from '../../lib/printable.ts';
+import { release } from '../../local/remediate/release.ts';
+import type { CommandContext } from '../context.ts';
+import { tellLeftovers } from '../leftovers.ts';
+import {
+  addNodeOptions,
+  commandsOf,
+  type NodeOptions,
+  openCluster,
+  openSession,
+} from '../node-command.ts';
+
+const help = `
+Undoes what the mark on the node says a \`nodegap remediate\` did that is no more: cordon and taint,
+never someone else's. Gives its slot and places back. Twice is the same as once.
+
+Exit codes: 0 released, or nothing to release, 2 left alone (someone else's, in work, or its
+replacement is committed), 1 an error.`;
+
+/** \`nodegap release NODE\`: ends what a process that is no more left on a node. */
+export function releaseCommand(context: CommandContext): Command {
+  const { io } = context;
+  const command = new Command('release')
+    .description('undo what a remediation that was cut off did to a node')
+    .argument('<node>', 'name of the node');
+  return addNodeOptions(command)
+    .addHelpText('after', help)
+    .action(async (name: string, options: NodeOptions, self: Command) => {
+      const { connection, config } = await openCluster(io, options);
+      try {
+        const nodes = await connection.reader.listNodes();
+        const commandOf = commandsOf(io, self.parent?.name() ?? self.name(), options);
+        await tellLeftovers(io, connection.transport, nodes, commandOf, name);
+        const session = await openSession(io, connection, config.cluster, {
+          tell: (event) => {
+            if ('message' in event) io.stderr.write(`${printable(event.message)}\n`);
+          },
+          commandOf,
+        });
+        const stop = new AbortController();
+        const takeBack = io.onInterrupt(() => stop.abort());
+        const node = nodes.find(({ metadata }) => metadata.name === name);
+        const ending = await release(session, config.loaded, name, node, stop.signal).finally(
+          takeBack,
+        );
+        io.stdout.write(`${printable(ending.message)}\n`);
+        context.exitCode = ending.exitCode;
+      } finally {
+        connection.transport.close();
+      }
+    });
+}

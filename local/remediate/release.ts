@@ -1,0 +1,92 @@
+/** `nodegap release`: undoes what a process that is no more did to a node, and nothing else. */
+import { makeHandler as releaseNode } from '../../functions/release-node.ts';
+import { makeHandler as releaseSlot } from '../../functions/release-slot.ts';
+import type { Log } from '../../functions/shared/ports.ts';
+import type { LoadedConfig } from '../../lib/config/model.ts';
+import type { Node } from '../../lib/kubernetes/objects.ts';
+import { systemPacing } from '../../lib/pacing.ts';
+import { Episodes } from '../../lib/safety/episodes.ts';
+import { isIsolationTaint, readMark } from '../../lib/safety/ownership.ts';
+import { busyWith, endLost, isOver } from './begin.ts';
+import { seize } from './resume.ts';
+import { runnerOf, runnerText } from './runner-identity.ts';
+import type { Ending, Session } from './session.ts';
+
+const silent: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/**
+ * Releases a node by what its mark says, then its slot. Twice is the same as once.
+ * @param node As it is now; undefined when there is none of that name.
+ */
+export async function release(
+  session: Session,
+  config: LoadedConfig,
+  name: string,
+  node: Node | undefined,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const { clock, cluster, state, client, installation } = session;
+  const reading = node === undefined ? undefined : readMark(node, installation);
+  if (reading?.kind === 'foreign') {
+    const { installation: theirs, at } = reading.mark;
+    const message = `${name} is isolated by another installation, ${theirs}, since ${at}: it alone may release it`;
+    return { exitCode: 2, code: 'foreign-mark', message };
+  }
+  if (reading?.kind === 'unreadable') {
+    const message = `${name} bears a mark that cannot be read: ${reading.raw}; take it off yourself if you know what it was`;
+    return { exitCode: 2, code: 'unreadable-mark', message };
+  }
+  const slot = (await state.heldSlots()).find((each) =>
+    node === undefined ? each.node === name : each.nodeUid === node.metadata.uid,
+  );
+  const nodeUid = node?.metadata.uid ?? slot?.nodeUid;
+  const isTainted = node?.spec.taints?.some(isIsolationTaint) === true;
+  const mark = reading?.kind === 'ours' ? reading.mark : undefined;
+  if (nodeUid === undefined) return nothing(`there is no node ${name}, and no slot of it`);
+  const busy = await busyWith(session, nodeUid);
+  if (busy !== undefined) return busy;
+  if (slot?.committedAt !== undefined) {
+    const message = `the replacement of ${name} is committed, which nothing undoes; look how it ends: ${session.commandOf('remediate', `${name} --resume`)}`;
+    return { exitCode: 2, code: 'left-alone', message };
+  }
+  const hadAttempt = await isOver(session, nodeUid);
+  if (slot === undefined && mark === undefined && !isTainted) {
+    if (hadAttempt) await endLost(session, nodeUid);
+    return nothing(`nothing of nodegap is left on ${name}`);
+  }
+  if (slot !== undefined) {
+    const alive = await seize(session, slot, signal);
+    if (alive !== undefined) return alive;
+  }
+  const ports = {
+    ...systemPacing,
+    clock,
+    config: async () => config,
+    installation,
+    log: silent,
+    table: state.table,
+    clients: { connect: async () => client },
+  };
+  const execution = slot?.execution ?? mark?.execution ?? 'nodegap-cli:release';
+  const { episode = 1, attempt = 1 } =
+    (await new Episodes(state.table, clock).get(cluster, nodeUid)) ?? mark ?? {};
+  const event = { execution, state: { cluster, node: name, nodeUid, episode, attempt } };
+  const released = await releaseNode(ports)(event);
+  if (released.code === 'other-execution' || released.code === 'left-alone') {
+    return { exitCode: 2, code: released.code, message: `${name}: ${released.message}` };
+  }
+  await releaseSlot(ports)(event);
+  if (hadAttempt) await endLost(session, nodeUid);
+  const runner = runnerOf(execution);
+  const by = runner === undefined ? '' : ` after ${runnerText(runner)}`;
+  const freed = slot === undefined ? '' : ', and its slot is free';
+  return {
+    exitCode: 0,
+    code: 'released',
+    message: `${name} is released${by}: ${released.message}${freed}`,
+  };
+}
+
+function nothing(message: string): Ending {
+  return { exitCode: 0, code: 'nothing-left-over', message };
+}
