@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { rbacYaml } from '../../lib/kubernetes/rbac.ts';
+import { type RbacOptions, rbacYaml } from '../../lib/kubernetes/rbac.ts';
 import type { CommandContext } from '../context.ts';
 
 /** `nodegap rbac`: what a cluster is given before nodegap may read it or act on it. */
@@ -7,7 +7,8 @@ export function rbacCommand({ io }: CommandContext): Command {
   return new Command('rbac')
     .description('print the RBAC objects of nodegap, for: kubectl apply -f -')
     .option('--force-drain', 'with the right to delete pods, which drain.force needs')
-    .action(({ forceDrain = false }: { forceDrain?: boolean }) => {
-      io.stdout.write(rbacYaml({ forceDrain }));
+    .option('--operator', 'with what people need who run nodegap remediate')
+    .action(({ forceDrain = false, operator = false }: RbacOptions) => {
+      io.stdout.write(rbacYaml({ forceDrain, operator }));
     });
 }

@@ -29,8 +29,8 @@
  *   decides again. Nobody but kubectl sees anything in between.
  * - A lost answer: the same transaction is looked for in the journal by its mark or token before
  *   anything is written again. The last 200 are remembered.
- * - A slot may be changed only by the process that holds its Lease: one that was taken for dead and
- *   wakes up can no longer write (leases.ts).
+ * - A slot is changed only by the process that holds its Lease: one that was taken for dead and
+ *   wakes up can no longer write (slot-leases.ts). A takeover between decision and change undoes it.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';

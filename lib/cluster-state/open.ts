@@ -9,7 +9,7 @@ import { ClusterTable } from './cluster-table.ts';
 import { firstTexts, journalFrom, type Owner, ownerOf } from './journal.ts';
 import { JOURNAL, Objects } from './objects.ts';
 import { Patience } from './patience.ts';
-import { SlotLeases } from './slot-leases.ts';
+import { DEFAULT_LEASE_SECONDS, SlotLeases } from './slot-leases.ts';
 
 export interface ClusterStateOptions {
   /** Whose state this is; another one's in the same namespace is refused. */
@@ -49,25 +49,22 @@ export async function openClusterState(
   transport: Transport,
   options: ClusterStateOptions,
 ): Promise<ClusterState> {
-  const { installation, identity, leaseSeconds = 30 } = options;
+  const { installation, identity, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
   const { clock = systemClock, pacing = systemPacing, newId = randomUUID } = options;
   const objects = new Objects(transport, options.namespace ?? 'nodegap');
   const patience = new Patience(pacing);
   const owner = await patience.until('opening', () => prepare(objects, options));
   const shared = { objects, installation, cluster: owner.cluster, identity, clock, patience };
-  return {
-    table: new ClusterTable({ ...shared, leaseSeconds, newId }),
-    leases: new SlotLeases({
-      ...shared,
-      monotonic: options.monotonic ?? (() => performance.now()),
-      sleep: (ms, signal) =>
-        options.pacing === undefined
-          ? sleepFor(ms, undefined, signal === undefined ? {} : { signal })
-          : pacing.sleep(ms),
-    }),
-    cluster: owner.cluster,
-    identity,
-  };
+  const leases = new SlotLeases({
+    ...shared,
+    monotonic: options.monotonic ?? (() => performance.now()),
+    sleep: (ms, signal) =>
+      options.pacing === undefined
+        ? sleepFor(ms, undefined, signal === undefined ? {} : { signal })
+        : pacing.sleep(ms),
+  });
+  const table = new ClusterTable({ ...shared, leaseSeconds, newId });
+  return { table, leases, cluster: owner.cluster, identity };
 }
 
 /** One step towards a journal; undefined when another is needed. */

@@ -24,6 +24,9 @@ import type { Objects, StateObject } from './objects.ts';
 import type { Patience } from './patience.ts';
 import { readSnapshot } from './snapshot.ts';
 
+/** How long a holder may be silent. */
+export const DEFAULT_LEASE_SECONDS = 30;
+
 /** A slot and who holds it. */
 export interface SlotLease {
   nodeUid: string;
@@ -54,8 +57,6 @@ export interface SlotLeasesOptions {
   monotonic: () => number;
   patience: Patience;
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** Whether the process that has a slot is known to have ended: only `true` is an answer. */
-  hasEnded: (item: Item) => boolean;
 }
 
 interface Seen {
@@ -92,18 +93,12 @@ export class SlotLeases {
       }
       const spec = { ...object.spec, renewTime: this.#renewTime() };
       if ((await objects.replace({ ...object, spec })) === undefined) return undefined;
-      this.#renewed.set(nodeUid, { ...begun, leaseSeconds: spec.leaseDurationSeconds ?? 0 });
+      this.#renewed.set(nodeUid, {
+        ...begun,
+        leaseSeconds: spec.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS,
+      });
       return 'renewed';
     });
-  }
-
-  /** Renews every Lease that this process holds; the uids of the nodes. */
-  async renewAll(): Promise<string[]> {
-    const renewed: string[] = [];
-    for (const { nodeUid, mine } of await this.list()) {
-      if (mine && (await this.renew(nodeUid)) === 'renewed') renewed.push(nodeUid);
-    }
-    return renewed;
   }
 
   /** Whether the last renewal is so young that nobody can have taken the slot over. */
@@ -143,7 +138,6 @@ export class SlotLeases {
   /** What can be said of a holder now, from all that this process has seen of it. */
   judge(lease: SlotLease): Liveness {
     if (lease.mine) return { kind: 'mine' };
-    if (this.#options.hasEnded(lease.item)) return { kind: 'dead' };
     const now = this.#options.monotonic();
     const what = JSON.stringify([lease.object.uid, lease.holder, lease.renewTime]);
     const seen = this.#seen.get(lease.nodeUid);
@@ -204,14 +198,19 @@ export class SlotLeases {
     return taken !== undefined;
   }
 
-  /** Whether a transaction of this process may change the slot in a Lease that it does not hold. */
-  isDead(object: StateObject): boolean {
-    const lease = this.#leaseFrom(object);
-    return lease !== undefined && this.judge(lease).kind === 'dead';
-  }
-
   #leaseFrom(object: StateObject): SlotLease | undefined {
-    return leaseFrom(object, this.#options.identity);
+    const { texts, spec, name } = object;
+    if (texts.slot === undefined) return undefined;
+    const item = itemFromText(texts.slot, `Lease ${name}:`);
+    return {
+      nodeUid: item.sk.slice('slot#'.length),
+      item,
+      holder: spec.holderIdentity,
+      mine: spec.holderIdentity === this.#options.identity,
+      renewTime: spec.renewTime,
+      leaseSeconds: spec.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS,
+      object,
+    };
   }
 
   #nameOf(nodeUid: string): string {
@@ -224,20 +223,4 @@ export class SlotLeases {
     this.#renewals = (this.#renewals + 1) % 1_000;
     return microTime(this.#options.clock.now(), this.#renewals);
   }
-}
-
-/** The slot in a Lease, as the process of that identity sees it; undefined when it is given back. */
-export function leaseFrom(object: StateObject, identity: string): SlotLease | undefined {
-  const { texts, spec, name } = object;
-  if (texts.slot === undefined) return undefined;
-  const item = itemFromText(texts.slot, `Lease ${name}:`);
-  return {
-    nodeUid: item.sk.slice('slot#'.length),
-    item,
-    holder: spec.holderIdentity,
-    mine: spec.holderIdentity === identity,
-    renewTime: spec.renewTime,
-    leaseSeconds: spec.leaseDurationSeconds ?? 0,
-    object,
-  };
 }

@@ -9,10 +9,13 @@ import { stringify } from 'yaml';
 
 export const readerGroup = 'nodegap:reader';
 export const actuatorGroup = 'nodegap:actuator';
+/** People who run `nodegap remediate`, which keeps its state in the cluster. */
+export const operatorGroup = 'nodegap:operator';
 
 const ownPrefix = 'nodegap.dev/';
 const readerName = 'nodegap-reader';
 const actuatorName = 'nodegap-actuator';
+const operatorName = 'nodegap-operator';
 const policyName = 'nodegap-actuator-node-changes';
 const rbacApi = 'rbac.authorization.k8s.io';
 
@@ -41,7 +44,24 @@ const leaseRules: PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'] },
 ];
 
+/** The state of `nodegap remediate`, in the one namespace that holds nothing else. */
+const stateNamespace = 'nodegap';
+const stateRules: PolicyRule[] = [
+  {
+    apiGroups: [''],
+    resources: ['configmaps'],
+    verbs: ['get', 'list', 'create', 'update', 'delete'],
+  },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    verbs: ['get', 'list', 'create', 'update', 'delete'],
+  },
+];
+
 export interface RbacOptions {
+  /** Also what people need who run `nodegap remediate`. */
+  operator?: boolean;
   /** Also the right to delete pods, for `drain.force` alone. */
   forceDrain?: boolean;
 }
@@ -61,15 +81,29 @@ const actuatorRules: PolicyRule[] = [
 const forceDrainRule: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['delete'] };
 
 /** All objects, in an order in which they can be applied. */
-export function rbacManifests({ forceDrain = false }: RbacOptions = {}): object[] {
+export function rbacManifests({
+  forceDrain = false,
+  operator = false,
+}: RbacOptions = {}): object[] {
   const rules = [...actuatorRules, ...(forceDrain ? [forceDrainRule] : [])];
+  const operators = operator ? [operatorGroup] : [];
+  const readers = [readerGroup, actuatorGroup, ...operators];
   return [
+    ...(operator
+      ? [{ apiVersion: 'v1', kind: 'Namespace', metadata: metadata(stateNamespace) }]
+      : []),
     clusterRole(readerName, readerRules),
-    clusterRoleBinding(readerName, [readerGroup, actuatorGroup]),
-    leaseRole(),
-    leaseRoleBinding(),
+    clusterRoleBinding(readerName, readers),
+    role(readerName, leaseNamespace, leaseRules),
+    roleBinding(readerName, leaseNamespace, readers),
     clusterRole(actuatorName, rules),
-    clusterRoleBinding(actuatorName, [actuatorGroup]),
+    clusterRoleBinding(actuatorName, [actuatorGroup, ...operators]),
+    ...(operator
+      ? [
+          role(operatorName, stateNamespace, stateRules),
+          roleBinding(operatorName, stateNamespace, [operatorGroup]),
+        ]
+      : []),
     nodeChangesPolicy(),
     nodeChangesBinding(),
   ];
@@ -86,22 +120,22 @@ function clusterRole(name: string, rules: PolicyRule[]): object {
   return { apiVersion: `${rbacApi}/v1`, kind: 'ClusterRole', metadata: metadata(name), rules };
 }
 
-function leaseRole(): object {
+function role(name: string, namespace: string, rules: PolicyRule[]): object {
   return {
     apiVersion: `${rbacApi}/v1`,
     kind: 'Role',
-    metadata: { ...metadata(readerName), namespace: leaseNamespace },
-    rules: leaseRules,
+    metadata: { ...metadata(name), namespace },
+    rules,
   };
 }
 
-function leaseRoleBinding(): object {
+function roleBinding(name: string, namespace: string, groups: string[]): object {
   return {
     apiVersion: `${rbacApi}/v1`,
     kind: 'RoleBinding',
-    metadata: { ...metadata(readerName), namespace: leaseNamespace },
-    roleRef: { apiGroup: rbacApi, kind: 'Role', name: readerName },
-    subjects: subjectsOf([readerGroup, actuatorGroup]),
+    metadata: { ...metadata(name), namespace },
+    roleRef: { apiGroup: rbacApi, kind: 'Role', name },
+    subjects: subjectsOf(groups),
   };
 }
 
@@ -138,7 +172,8 @@ function nodeChangesPolicy(): object {
       matchConditions: [
         {
           name: 'asked-by-the-actuator',
-          expression: `'${actuatorGroup}' in request.userInfo.?groups.orValue([])`,
+          // Whether there are operators or not: who is one gets the same right to patch nodes.
+          expression: `request.userInfo.?groups.orValue([]).exists(g, g in ['${actuatorGroup}', '${operatorGroup}'])`,
         },
       ],
       variables: [

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { actuatorGroup, rbacManifests, rbacYaml, readerGroup } from '../../lib/kubernetes/rbac.ts';
+import {
+  actuatorGroup,
+  operatorGroup,
+  rbacManifests,
+  rbacYaml,
+  readerGroup,
+} from '../../lib/kubernetes/rbac.ts';
 
 interface Manifest {
   kind: string;
@@ -89,6 +95,30 @@ describe('rbacManifests', () => {
     );
   });
 
+  it("gives people who remediate the actuator's rights and a namespace for their state", () => {
+    const printed = rbacManifests({ operator: true }) as Manifest[];
+    expect(rightsOf(operatorGroup)).toEqual([]);
+    expect(rightsOf(operatorGroup, printed)).toEqual(rightsOf(actuatorGroup));
+    expect(rightsOf(actuatorGroup, printed)).toEqual(rightsOf(actuatorGroup));
+    expect(printed[0]).toMatchObject({ kind: 'Namespace', metadata: { name: 'nodegap' } });
+    const verbs = ['get', 'list', 'create', 'update', 'delete'];
+    expect(printed.filter(({ metadata }) => metadata.name === 'nodegap-operator')).toMatchObject([
+      {
+        kind: 'Role',
+        metadata: { namespace: 'nodegap' },
+        rules: [
+          { apiGroups: [''], resources: ['configmaps'], verbs },
+          { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs },
+        ],
+      },
+      {
+        kind: 'RoleBinding',
+        metadata: { namespace: 'nodegap' },
+        subjects: [{ name: operatorGroup }],
+      },
+    ]);
+  });
+
   it('limits what the actuator changes on a node by a policy that is bound and denies', () => {
     const policy = manifests.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
     const binding = manifests.find(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding');
@@ -98,7 +128,9 @@ describe('rbacManifests', () => {
     });
     expect(policy?.spec).toMatchObject({
       failurePolicy: 'Fail',
-      matchConditions: [{ expression: expect.stringContaining(`'${actuatorGroup}'`) }],
+      matchConditions: [
+        { expression: expect.stringContaining(`['${actuatorGroup}', '${operatorGroup}']`) },
+      ],
     });
   });
 });
