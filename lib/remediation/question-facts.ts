@@ -6,7 +6,6 @@
 
 import { parseTime } from '../clock.ts';
 import type { AppliedPolicy } from '../config/approval-policy.ts';
-import { formatDuration } from '../config/duration.ts';
 import type { Config } from '../config/model.ts';
 import { messageOf } from '../errors.ts';
 import { faultsOf, faultText, subjectOf } from '../gap/fault.ts';
@@ -90,7 +89,7 @@ export function factsOf(read: FactsRead): QuestionFacts {
   return {
     cluster: state.cluster,
     node: state.node,
-    asks: asksText(question, applied, config),
+    asks: asksText(question, applied),
     ...(node === undefined
       ? {}
       : {
@@ -113,10 +112,9 @@ export function factsOf(read: FactsRead): QuestionFacts {
   };
 }
 
-function asksText(question: Question, { policy, from }: AppliedPolicy, config: Config): string {
+function asksText(question: Question, { policy, from }: AppliedPolicy): string {
   if (question === 'drain-blocked') {
-    const time = formatDuration(config.timings.drain);
-    return `the drain is blocked after ${time} (approvals.${from}: ${policy})`;
+    return `the drain cannot go on (approvals.${from}: ${policy})`;
   }
   return `a person is asked before this node is drained (approvals.${from}: ${policy})`;
 }
