@@ -75,6 +75,7 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     readsAwsWork: true,
     asksEc2: true,
     closesQuestions: true,
+    links: true,
   },
   'confirm-gap': {
     cluster: 'reader',

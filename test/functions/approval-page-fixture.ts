@@ -35,7 +35,7 @@ export class AskedQuestion {
   id = '';
   link = '';
   secrets = 0;
-  #yaml = 'approvals: { link: true }';
+  #config = configOf('approvals: { link: true }');
 
   constructor() {
     let ids = 0;
@@ -69,7 +69,7 @@ export class AskedQuestion {
 
   /** Publishes another configuration. */
   configure(yaml: string): void {
-    this.#yaml = yaml;
+    this.#config = configOf(yaml);
   }
 
   get secret(): string {
@@ -110,10 +110,9 @@ export class AskedQuestion {
   #ports() {
     const log = (level: string) => (message: string, fields: Record<string, unknown>) =>
       void this.logs.push({ level, message, fields });
-    const yaml = `clusters: [{ name: prod, region: eu-west-1 }]\n${this.#yaml}\n`;
     return {
       clock: this.clock,
-      config: async () => loadConfig(yaml, 'nodegap.yaml'),
+      config: async () => this.#config,
       table: this.table,
       log: { info: log('info'), warn: log('warn'), error: log('error') },
       newId: () => 'unused',
@@ -131,6 +130,10 @@ export class AskedQuestion {
       },
     };
   }
+}
+
+function configOf(yaml: string) {
+  return loadConfig(`clusters: [{ name: prod, region: eu-west-1 }]\n${yaml}\n`, 'nodegap.yaml');
 }
 
 /** What a person fills in to approve. */

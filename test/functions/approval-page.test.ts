@@ -25,7 +25,7 @@ describe('opening the page', () => {
       'node: 9 of 10 nodes run the same revision',
       'failed to set up the network of the sandbox',
       'evict 2 pods',
-      '2 pods: would be evicted',
+      'Would be evicted: 2 pods',
       'shop/tool: has no controller',
       'shop/db allows 0 disruptions now',
       '2d',

@@ -65,18 +65,18 @@ function faultPart(fault: FaultFact, now: number): Markup {
 
 function pods({ pods: groups }: QuestionFacts): Markup {
   if (groups === undefined) return html`<p>The pods could not be read.</p>`;
-  return html`${podGroup('would be evicted', groups.evict, false)}
-${podGroup('need your consent', groups.needsApproval, true)}
-${podGroup('are held back now', groups.blocked, true)}
-${podGroup('are on their way out', groups.leaving, false)}
-${podGroup('stay where they are', groups.skip, false)}`;
+  return html`${podGroup('Would be evicted', groups.evict, false)}
+${podGroup('Need your consent', groups.needsApproval, true)}
+${podGroup('Held back now', groups.blocked, true)}
+${podGroup('On their way out', groups.leaving, false)}
+${podGroup('Stay where they are', groups.skip, false)}`;
 }
 
 function podGroup(what: string, { count, first }: PodGroup, open: boolean): Markup | undefined {
   if (count === 0) return undefined;
   const more = count - first.length;
   const lines = first.map(({ pod, why }) => (why === '' ? pod : `${pod}: ${why}`));
-  return html`<details${open ? html` open` : ''}><summary>${count} ${count === 1 ? 'pod' : 'pods'}: ${what}</summary>
+  return html`<details${open ? html` open` : ''}><summary>${what}: ${count} ${count === 1 ? 'pod' : 'pods'}</summary>
 ${list(more > 0 ? [...lines, `and ${more} more`] : lines)}</details>`;
 }
 

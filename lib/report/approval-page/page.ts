@@ -47,12 +47,8 @@ export function questionPage(
           'Nothing was taken.',
           html`<ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul>`,
         );
-  return questionDocument(
-    approval,
-    now,
-    mend,
-    answerForm(approval, { name: sent.name }, sent.problems),
-  );
+  const form = answerForm(approval, { name: sent.name }, sent.problems);
+  return questionDocument(approval, now, mend, form);
 }
 
 /** The answer has just been taken. */
@@ -130,7 +126,7 @@ function questionDocument(
     title,
     html`<h1>${title}</h1>
 ${told}
-<p>${asks}</p>
+<p>${asks.slice(0, 1).toUpperCase()}${asks.slice(1)}</p>
 ${factSections(approval, now)}
 ${form}`,
   );

@@ -26,7 +26,8 @@ fieldset { border: 1px solid var(--line); margin: 1rem 0; padding: .5rem .9rem }
 legend { font-weight: 600; padding: 0 .35rem }
 .answer { display: grid; grid-template-columns: 1.5rem 1fr; gap: 0 .5rem; padding: .5rem 0 }
 .answer input { width: 1.25rem; height: 1.25rem; margin: .15rem 0 0 }
-.answer ul { grid-column: 2; margin: .25rem 0 }
+.answer div { grid-column: 2; min-width: 0 }
+.answer ul { margin: .25rem 0 }
 label { font-weight: 600 }
 .field { margin: 1rem 0 }
 .field label { display: block }
