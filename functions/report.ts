@@ -1,4 +1,5 @@
 import type { Config } from '../lib/config/model.ts';
+import { evidenceLines, evidenceOf } from '../lib/evidence/trace.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { FaultStore } from '../lib/remediation/fault-store.ts';
 import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
@@ -7,6 +8,7 @@ import { curedBy, stepsOf, stepsText } from '../lib/remediation/steps.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { reportNotice } from '../lib/report/notices/report-notice.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
+import type { PersonRequest } from '../lib/safety/episode-items.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
@@ -32,13 +34,16 @@ export function makeHandler(ports: ReportPorts) {
     const { code, message, scope } = outcome;
     const steps = stepsOf(state);
     const cure = curedBy(steps);
+    const evidence = evidenceOf(state);
     const episodes = new Episodes(ports.table, ports.clock);
+    const request = await requestOf(episodes, state);
     const isRepeated = await repeatsItself(episodes, state, outcome);
     const kept = await episodes.recordOutcome(state, {
       code,
       message,
       nextAttemptAt: outcome.nextAttempt,
       ...(steps.length === 0 ? {} : { steps: stepsText(steps) }),
+      ...(evidence.length === 0 ? {} : { evidence: evidenceLines(evidence).join('\n') }),
       ...(scope === undefined ? {} : { scope }),
     });
     const isCurrent = kept !== 'superseded';
@@ -67,9 +72,21 @@ export function makeHandler(ports: ReportPorts) {
       node: outcome.node,
       steps: stepsText(steps),
       curedBy: cure ?? '',
+      evidence,
+      requestedBy: request?.by ?? '',
+      requestReason: request?.reason ?? '',
       configSha: sha256,
     };
   });
+}
+
+/** Who asked for the attempt, when a person did. */
+async function requestOf(
+  episodes: Episodes,
+  { cluster, nodeUid, episode, attempt }: WorkflowState,
+): Promise<PersonRequest | undefined> {
+  const last = await episodes.get(cluster, nodeUid);
+  return last?.episode === episode && last.attempt === attempt ? last.request : undefined;
 }
 
 /** The attempt before ended in the same way and left the node alone too: no news. */

@@ -2,7 +2,12 @@ import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-p
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { isoTime } from '../lib/clock.ts';
 import { belongsTo, clusterArn } from '../lib/config/cluster-arn.ts';
-import { busEventSchema, type Route, routeOf } from '../lib/remediation/route.ts';
+import {
+  type AttemptRoute,
+  busEventSchema,
+  type Route,
+  routeOf,
+} from '../lib/remediation/route.ts';
 import { Episodes, executionName } from '../lib/safety/episodes.ts';
 import { LeavingStore } from '../lib/safety/leaving.ts';
 import { awsPorts, lambdaHandler, startScan, workflow } from './shared/aws-ports.ts';
@@ -70,14 +75,15 @@ async function follow(ports: RouterPorts, route: Route): Promise<string> {
 /** Starts, or starts again, the attempt that is due. The execution's name makes it happen once. */
 export async function startAttempt(
   ports: Pick<RouterPorts, 'clock' | 'config' | 'table' | 'workflow' | 'installation'>,
-  target: { cluster: string; node: string; nodeUid: string; byPerson: boolean },
+  target: Omit<AttemptRoute, 'kind'>,
 ): Promise<string> {
   const { config } = await ports.config();
   const cluster = config.clusters.find(({ name }) => name === target.cluster);
   if (cluster === undefined) return 'a cluster that is not configured';
-  const { node, nodeUid, byPerson } = target;
+  const { node, nodeUid, byPerson, request } = target;
+  const options = { byPerson, ...(request === undefined ? {} : { request }) };
   const episodes = new Episodes(ports.table, ports.clock);
-  const taken = await episodes.take({ cluster: cluster.name, node, nodeUid }, { byPerson });
+  const taken = await episodes.take({ cluster: cluster.name, node, nodeUid }, options);
   if (taken.kind === 'not-due') {
     return `not due: ${typeof taken.at === 'number' ? isoTime(taken.at) : taken.at}`;
   }

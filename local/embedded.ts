@@ -36,6 +36,7 @@ import type {
   Notice,
   StateTable,
 } from '../lib/ports.ts';
+import { ownRoute } from '../lib/remediation/route.ts';
 import type { SleepingClock } from './clock.ts';
 import type { AslDefinition } from './workflow/definition.ts';
 import { LocalWorkflow, type TaskHandler, type WorkflowEvent } from './workflow/runner.ts';
@@ -173,13 +174,9 @@ export class Embedded {
   }
 
   async #route(events: BusEvent[]): Promise<void> {
-    for (const { detail } of events) {
-      await startAttempt(this.ports, {
-        cluster: String(detail.cluster),
-        node: String(detail.node),
-        nodeUid: String(detail.nodeUid),
-        byPerson: false,
-      });
+    for (const { detailType, detail } of events) {
+      const route = ownRoute(detailType, detail);
+      if (route.kind === 'attempt') await startAttempt(this.ports, route);
     }
   }
 

@@ -4,13 +4,24 @@
  * keep nodegap off an instance that is going away.
  */
 import { parseTime } from '../clock.ts';
+import type { PersonRequest } from '../safety/episode-items.ts';
 import * as z from '../zod.ts';
 
 export const gapFound = 'Node Gap Found';
 export const nodeRequested = 'Node Requested';
 
+export interface AttemptRoute {
+  kind: 'attempt';
+  cluster: string;
+  node: string;
+  nodeUid: string;
+  byPerson: boolean;
+  /** Who asked for it and why, where the event says so. */
+  request?: PersonRequest;
+}
+
 export type Route =
-  | { kind: 'attempt'; cluster: string; node: string; nodeUid: string; byPerson: boolean }
+  | AttemptRoute
   | { kind: 'leaving'; instanceId: string; reason: string }
   /** Without a cluster: all of them. */
   | { kind: 'rescan'; cluster?: string }
@@ -32,6 +43,7 @@ const nodeDetail = z.object({
   node: text,
   nodeUid: text,
 });
+const requestDetail = z.object({ by: text, reason: z._default(z.string(), '') });
 const instanceDetail = z.object({ 'instance-id': text, state: z.optional(z.string()) });
 const lifecycleDetail = z.object({
   EC2InstanceId: text,
@@ -53,11 +65,8 @@ export function routeOf(event: IncomingEvent, now: number): Route {
     return { kind: 'drop', why: `stale: from ${event.time}` };
   }
   const { detail } = event;
+  if (event.source === 'nodegap') return ownRoute(event['detail-type'], detail);
   switch (`${event.source}/${event['detail-type']}`) {
-    case `nodegap/${gapFound}`:
-      return attempt(detail, false);
-    case `nodegap/${nodeRequested}`:
-      return attempt(detail, true);
     case 'aws.eks/EKS Addon Health Degraded':
     case 'aws.eks/EKS Addon Health Restored': {
       const parsed = addonDetail.safeParse(detail);
@@ -77,9 +86,27 @@ export function routeOf(event: IncomingEvent, now: number): Route {
   }
 }
 
+/** What an event of nodegap's own asks for. */
+export function ownRoute(detailType: string, detail: Record<string, unknown>): Route {
+  switch (detailType) {
+    case gapFound:
+      return attempt(detail, false);
+    case nodeRequested:
+      return requested(detail);
+    default:
+      return { kind: 'drop', why: `nobody asked for nodegap ${detailType}` };
+  }
+}
+
 function attempt(detail: Record<string, unknown>, byPerson: boolean): Route {
   const parsed = nodeDetail.safeParse(detail);
   return parsed.success ? { kind: 'attempt', ...parsed.data, byPerson } : broken();
+}
+
+function requested(detail: Record<string, unknown>): Route {
+  const route = attempt(detail, true);
+  const request = requestDetail.safeParse(detail);
+  return route.kind === 'attempt' && request.success ? { ...route, request: request.data } : route;
 }
 
 function broken(): Route {

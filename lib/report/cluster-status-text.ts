@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { isoTime } from '../clock.ts';
 import { printable } from '../printable.ts';
 import type { BreakerView, ClusterStatus, NextView, SlotView } from '../safety/cluster-status.ts';
+import type { PersonRequest } from '../safety/episode-items.ts';
 import type { Order } from '../safety/orders.ts';
 import type { IsolatedNode } from '../safety/overview-store.ts';
 import { labelOf } from '../safety/scope.ts';
@@ -123,7 +124,7 @@ function isolatedLines(nodes: readonly IsolatedNode[], now: number): string[] {
 }
 
 function episodeLines(episodes: readonly NextView[], now: number): string[] {
-  return rows(
+  const lines = rows(
     episodes.map(({ node, episode, attempt, code, message, next }) => [
       node,
       `e${episode} a${attempt}`,
@@ -131,6 +132,16 @@ function episodeLines(episodes: readonly NextView[], now: number): string[] {
       code === undefined ? '' : `last: ${code}: ${message}`,
     ]),
   );
+  return episodes.flatMap(({ request, evidence = '' }, index) => [
+    lines[index] ?? '',
+    ...(request === undefined ? [] : [printable(`  asked for by ${requestText(request)}`)]),
+    ...(evidence === '' ? [] : evidence.split('\n').map((line) => printable(`  ${line}`))),
+  ]);
+}
+
+/** `ana: the disk is broken`, or only who, when no reason was given. */
+function requestText({ by, reason }: PersonRequest): string {
+  return reason === '' ? by : `${by}: ${reason}`;
 }
 
 function nextText(next: NextView['next'], now: number): string {

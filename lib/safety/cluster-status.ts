@@ -6,7 +6,7 @@ import type { BreakerState } from './breaker.ts';
 import { loadBreakerStates } from './breaker-store.ts';
 import { type Canary, listCanaries } from './canaries.ts';
 import { readCommits } from './commits.ts';
-import type { NextAttempt } from './episode-items.ts';
+import type { NextAttempt, PersonRequest } from './episode-items.ts';
 import { Episodes } from './episodes.ts';
 import { Holds, type Pause } from './holds.ts';
 import { limitText } from './limits-text.ts';
@@ -63,6 +63,10 @@ export interface NextView {
   /** How the last attempt ended, and what comes next. */
   code?: string;
   message?: string;
+  /** Where it is kept what the node was, a line each. */
+  evidence?: string;
+  /** Who asked for the last attempt, when a person did. */
+  request?: PersonRequest;
   next: 'running' | NextAttempt;
 }
 
@@ -125,11 +129,13 @@ export async function readClusterStatus(
     episodes: episodes
       .filter(({ state }) => state === 'open')
       .map(
-        ({ node, episode, attempt, attemptState, outcome }): NextView => ({
+        ({ node, episode, attempt, attemptState, request, outcome }): NextView => ({
           node,
           episode,
           attempt,
           ...(outcome === undefined ? {} : { code: outcome.code, message: outcome.message }),
+          ...(outcome?.evidence === undefined ? {} : { evidence: outcome.evidence }),
+          ...(request === undefined ? {} : { request }),
           next: attemptState === 'running' ? 'running' : (outcome?.nextAttemptAt ?? now),
         }),
       ),

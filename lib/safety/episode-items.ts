@@ -13,8 +13,18 @@ export interface AttemptOutcome {
   nextAttemptAt: NextAttempt;
   /** What was done to the node and whether it cured, in words. */
   steps?: string;
+  /** Where it is kept what the node was, or why it is not, a line each. */
+  evidence?: string;
   /** The scope whose breaker is waited for; without it, all of the cluster's. */
   scope?: Scope;
+}
+
+/** A person's word that an attempt is to be made. */
+export interface PersonRequest {
+  /** IAM identity. */
+  by: string;
+  /** Empty when none was given. */
+  reason: string;
 }
 
 /** From the first confirmed fault of a node until none for hold-up. Times are epoch ms. */
@@ -32,6 +42,8 @@ export interface Episode {
   attemptState: 'running' | 'ended';
   takenAt: number;
   byPerson: boolean;
+  /** Who asked for the attempt, where that is known. */
+  request?: PersonRequest;
   /** ARN of the attempt's execution, once it is known. */
   execution?: string;
   outcome?: AttemptOutcome & { at: number };
@@ -48,6 +60,7 @@ export interface AttemptRecord extends AttemptOutcome {
   takenAt: number;
   endedAt: number;
   byPerson: boolean;
+  request?: PersonRequest;
   execution?: string;
 }
 
@@ -65,7 +78,7 @@ export const KEEP_NUMBERS_SECONDS = 120 * 86_400;
 const scopeKinds: readonly ScopeKind[] = ['pool', 'zone', 'cluster'];
 
 export function episodeItem(episode: StoredEpisode): Item {
-  const { outcome, ...fields } = episode;
+  const { outcome, request, ...fields } = episode;
   const ttl =
     episode.closedAt === undefined
       ? undefined
@@ -73,6 +86,7 @@ export function episodeItem(episode: StoredEpisode): Item {
   return {
     ...episodeKey(episode.cluster, episode.nodeUid),
     ...stored({ ...fields, ttl }),
+    ...requestFields(request),
     ...(outcome === undefined ? {} : { endedAt: outcome.at, ...outcomeFields(outcome) }),
   };
 }
@@ -94,6 +108,7 @@ export function episodeFrom(item: Item): StoredEpisode {
     attemptState: oneOf(item, 'attemptState', ['running', 'ended']),
     takenAt: numberOf(item, 'takenAt'),
     byPerson: item.byPerson === true,
+    ...requestFrom(item),
     ...(execution === undefined ? {} : { execution }),
     ...(endedAt === undefined ? {} : { outcome: { at: endedAt, ...outcomeFrom(item) } }),
     ...(healthySince === undefined ? {} : { healthySince }),
@@ -111,24 +126,37 @@ export function attemptFrom(item: Item): AttemptRecord {
     takenAt: numberOf(item, 'takenAt'),
     endedAt: numberOf(item, 'endedAt'),
     byPerson: item.byPerson === true,
+    ...requestFrom(item),
     ...(execution === undefined ? {} : { execution }),
     ...outcomeFrom(item),
   };
 }
 
+export function requestFields(request: PersonRequest | undefined): Record<string, string> {
+  return request === undefined ? {} : { requestedBy: request.by, requestReason: request.reason };
+}
+
+function requestFrom(item: Item): { request?: PersonRequest } {
+  const by = optionalText(item, 'requestedBy');
+  const reason = optionalText(item, 'requestReason') ?? '';
+  return by === undefined ? {} : { request: { by, reason } };
+}
+
 export function outcomeFields(outcome: AttemptOutcome): Record<string, string | number> {
-  const { code, message, nextAttemptAt, scope, steps } = outcome;
+  const { code, message, nextAttemptAt, scope, steps, evidence } = outcome;
   return {
     code,
     message,
     nextAttemptAt,
     ...(steps === undefined ? {} : { steps }),
+    ...(evidence === undefined ? {} : { evidence }),
     ...(scope === undefined ? {} : { scopeKind: scope.kind, scopeName: scope.name }),
   };
 }
 
 function outcomeFrom(item: Item): AttemptOutcome {
   const steps = optionalText(item, 'steps');
+  const evidence = optionalText(item, 'evidence');
   const next =
     typeof item.nextAttemptAt === 'number'
       ? item.nextAttemptAt
@@ -138,6 +166,7 @@ function outcomeFrom(item: Item): AttemptOutcome {
     message: textOf(item, 'message'),
     nextAttemptAt: next,
     ...(steps === undefined ? {} : { steps }),
+    ...(evidence === undefined ? {} : { evidence }),
     ...(item.scopeKind === undefined
       ? {}
       : {

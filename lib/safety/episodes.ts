@@ -20,6 +20,8 @@ import {
   KEEP_NUMBERS_SECONDS,
   type NextAttempt,
   outcomeFields,
+  type PersonRequest,
+  requestFields,
   type StoredEpisode,
 } from './episode-items.ts';
 import { stored } from './item-fields.ts';
@@ -59,10 +61,10 @@ export class Episodes {
    */
   async take(
     target: { cluster: string; node: string; nodeUid: string },
-    options: { byPerson?: boolean } = {},
+    options: { byPerson?: boolean; request?: PersonRequest } = {},
   ): Promise<TakeOutcome> {
     const { cluster, node, nodeUid } = target;
-    const byPerson = options.byPerson ?? false;
+    const { byPerson = false, request } = options;
     return this.#change<TakeOutcome>(cluster, nodeUid, async (before) => {
       const now = this.#clock.now();
       const isOpen = before?.state === 'open';
@@ -89,6 +91,7 @@ export class Episodes {
         attemptState: 'running',
         takenAt: now,
         byPerson,
+        ...(request === undefined ? {} : { request }),
         revision: before?.revision ?? 0,
       };
       return { answer: { kind: 'taken', episode, attempt }, next };
@@ -251,7 +254,7 @@ interface Change<Answer> {
 }
 
 function attemptWrite(episode: StoredEpisode, outcome: AttemptOutcome, endedAt: number): Write {
-  const { cluster, node, nodeUid, attempt, takenAt, byPerson, execution } = episode;
+  const { cluster, node, nodeUid, attempt, takenAt, byPerson, request, execution } = episode;
   return {
     kind: 'put',
     item: {
@@ -267,6 +270,7 @@ function attemptWrite(episode: StoredEpisode, outcome: AttemptOutcome, endedAt: 
         execution,
         ttl: Math.ceil(endedAt / 1000) + KEEP_NUMBERS_SECONDS,
       }),
+      ...requestFields(request),
       ...outcomeFields(outcome),
     },
   };
