@@ -1,0 +1,196 @@
+/** A simulated cluster served over HTTP, and processes of `nodegap` that work on it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Node } from '../../lib/kubernetes/objects.ts';
+import { isolationAnnotation } from '../../lib/safety/ownership.ts';
+import type { ServedCluster } from '../../local/cluster/api/http-server.ts';
+import type { Fault } from '../../local/cluster/faults.ts';
+import { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
+import { SharedClock } from './shared-clock.ts';
+
+const program = join(import.meta.dirname, 'program.ts');
+export const cni = 'kube-system/aws-node';
+const scale = 10;
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+/** A process of `nodegap`, as it runs. */
+export class Running {
+  readonly #child: ChildProcess;
+  readonly #written = { out: '', err: '' };
+  readonly ended: Promise<Ended>;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    for (const [name, stream] of [
+      ['out', child.stdout],
+      ['err', child.stderr],
+    ] as const) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#written[name] += text;
+        for (const look of this.#watchers) look();
+      });
+    }
+    this.ended = new Promise((resolve) => {
+      child.on('close', (code, signal) => resolve({ code, signal, ...this.#written }));
+    });
+  }
+
+  /** Resolves once that was written to stderr. @throws when the process ends before. */
+  async said(text: string): Promise<void> {
+    const seen = new Promise<void>((resolve) => {
+      const look = () => {
+        if (this.#written.err.includes(text)) resolve();
+      };
+      this.#watchers.add(look);
+      look();
+    });
+    const over = this.ended.then(({ err, code }) => {
+      throw new Error(`it ended with ${code} and never said "${text}":\n${err}`);
+    });
+    await Promise.race([seen, over]);
+    over.catch(() => undefined);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+}
+
+export interface StageOptions {
+  nodes?: number;
+  /** Further lines of nodegap.yaml. */
+  yaml?: string;
+  mode?: 'act' | 'observe';
+  managedBy?: 'karpenter' | 'node-group';
+}
+
+export class Stage {
+  readonly clock: SharedClock;
+  readonly cluster: SimulatedCluster;
+  readonly folder = mkdtempSync(join(tmpdir(), 'nodegap-remediate-'));
+  readonly #running: Running[] = [];
+  #served: ServedCluster | undefined;
+  readonly names: string[];
+
+  constructor({ nodes = 10, managedBy = 'karpenter' }: StageOptions = {}) {
+    const start = Date.parse('2026-11-29T12:00:00Z');
+    this.clock = new SharedClock({ start, real: Date.now(), scale });
+    this.cluster = new SimulatedCluster({ clock: this.clock, name: 'prod' });
+    this.cluster.addPool('general', { nodes, zones: ['eu-west-1a'], managedBy });
+    this.cluster.addDaemonSet({ name: 'aws-node', priorityClassName: 'system-node-critical' });
+    this.cluster.addDeployment({
+      name: 'web',
+      // One fits on a node, so that an evicted pod needs a new one.
+      replicas: nodes,
+      cpu: 3,
+      pdb: { maxUnavailable: 1 },
+    });
+    this.cluster.settle();
+    this.names = this.cluster.nodesOf('general').map(({ metadata }) => metadata.name);
+  }
+
+  /** Serves the cluster with a fault on its first node, and writes kubeconfig and configuration. */
+  async open({ yaml = '', mode = 'act' }: StageOptions = {}, fault?: Fault): Promise<string> {
+    const [bad = ''] = this.names;
+    if (fault !== undefined) this.cluster.setFault({ node: bad, daemonSet: cni }, fault);
+    this.cluster.settle();
+    this.#served = await this.cluster.serve();
+    const { url } = this.#served;
+    await fetch(`${url}/api/v1/namespaces`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ metadata: { name: 'kube-system' } }),
+    });
+    const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: prod
+contexts: [{name: prod, context: {cluster: c, user: u}}, {name: other, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: '${url}'}}]
+users: [{name: u, user: {token: secret-token}}]
+`;
+    writeFileSync(join(this.folder, 'kubeconfig'), kubeconfig);
+    this.configure(yaml, mode);
+    return bad;
+  }
+
+  configure(yaml: string, mode: 'act' | 'observe' = 'act'): void {
+    writeFileSync(
+      join(this.folder, 'nodegap.yaml'),
+      `clusters: [{name: prod, region: eu-west-1, mode: ${mode}}]
+timings:
+  nodeGrace: 0s
+  podGrace: 0s
+  confirmation: 5s
+  holdDown: 5s
+  holdUp: 5s
+  poll: 5s
+  volumes: 0s
+  drain: 5m
+  verification: 10m
+${yaml}`,
+    );
+  }
+
+  /** Starts `nodegap ARGV` on the cluster. */
+  start(argv: string[], env: Record<string, string> = {}): Running {
+    const where = ['--kubeconfig', join(this.folder, 'kubeconfig')];
+    const config = ['--config', join(this.folder, 'nodegap.yaml')];
+    const child = spawn(process.execPath, [program, ...argv, ...where, ...config], {
+      cwd: this.folder,
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: this.folder,
+        TEST_CLOCK: JSON.stringify(this.clock.settings),
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const running = new Running(child);
+    this.#running.push(running);
+    return running;
+  }
+
+  run(argv: string[], env: Record<string, string> = {}): Promise<Ended> {
+    return this.start(argv, env).ended;
+  }
+
+  node(name: string): Node | undefined {
+    return this.cluster.get('nodes', name);
+  }
+
+  /** Whether anything of nodegap is on a node: a mark, a cordon or its taint. */
+  traces(name: string): string[] {
+    const node = this.node(name);
+    return [
+      ...(node?.metadata.annotations?.[isolationAnnotation] === undefined ? [] : ['mark']),
+      ...(node?.spec.unschedulable ? ['cordon'] : []),
+      ...(node?.spec.taints?.some(({ key }) => key === 'nodegap.dev/daemonset-gap')
+        ? ['taint']
+        : []),
+    ];
+  }
+
+  /** Names of the nodes whose slot somebody has, by the Leases in the cluster. */
+  slots(): string[] {
+    return this.cluster
+      .list('leases')
+      .map(({ metadata }) => metadata.annotations?.['nodegap.dev/slot'])
+      .filter((text) => text !== undefined)
+      .map((text) => (JSON.parse(text) as { node: string }).node);
+  }
+
+  async close(): Promise<void> {
+    for (const running of this.#running) running.signal('SIGKILL');
+    await Promise.all(this.#running.map(({ ended }) => ended));
+    await this.#served?.close();
+  }
+}
