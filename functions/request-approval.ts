@@ -1,7 +1,7 @@
 import { NodegapError } from '../lib/errors.ts';
 import { gatherFacts } from '../lib/remediation/question-facts.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
-import { questionNotice } from '../lib/report/question-notice.ts';
+import { questionNotice } from '../lib/report/notices/question-notice.ts';
 import { Approvals } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { linkFor } from './shared/approval-link.ts';

@@ -270,14 +270,14 @@ export interface Notice {
   /** Its first line alone tells what happened. */
   body: string;
   kind: NoticeKind;
-  severity?: NoticeSeverity;
+  severity: NoticeSeverity;
   /** Stable id of what it is about, an episode for example. */
-  thread?: string;
+  thread: string;
   cluster: string;
   node?: string;
   pool?: string;
   episode?: number;
-  /** `reminder` or `escalation`, of a question that nobody has answered. */
+  /** `true` when nobody has answered a question for long. */
   escalation?: string;
 }
 

@@ -6,7 +6,7 @@
  * So of several scans at once one tells, and none does after an answer, whenever that was given.
  */
 import type { ClusterReading } from '../../lib/remediation/situation.ts';
-import { questionNotice } from '../../lib/report/question-notice.ts';
+import { questionNotice } from '../../lib/report/notices/question-notice.ts';
 import { Approvals } from '../../lib/safety/approvals.ts';
 import { dueNotice } from '../../lib/safety/reminders.ts';
 import type { Slot } from '../../lib/safety/slots.ts';

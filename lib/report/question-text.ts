@@ -7,7 +7,7 @@ import { plural } from './words.ts';
 /** Pods named in a group of a mail. */
 const mostPods = 5;
 
-/** Everything that a person is told before the answers, a line each. `now` is epoch ms. */
+/** What a person is told before the answers, a line each. `now` is epoch ms. */
 export function factLines(facts: QuestionFacts, now: number): string[] {
   return [
     `Node ${facts.node} in cluster ${facts.cluster}${placeText(facts, now)}.`,
@@ -18,10 +18,6 @@ export function factLines(facts: QuestionFacts, now: number): string[] {
     ...podLines(facts),
     ...facts.budgets.map((budget) => `Budget: ${budget}.`),
     ...facts.unread.map((unread) => `Not known: ${unread}.`),
-    ...facts.answers.flatMap(({ answer, will }) => [
-      `${answer}:`,
-      ...will.map((step) => `  - ${step}`),
-    ]),
   ];
 }
 

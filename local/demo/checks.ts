@@ -89,8 +89,8 @@ export function checkAlerted(daemonSet: string, nodes: number, ending: Ending): 
     check('the gap is on every node', gaps === nodes, `${gaps} gaps on ${nodes} nodes`),
     check(
       'people were alerted exactly once',
-      alerts.length === 1 && first?.notice.subject.includes(daemonSet) === true,
-      `${alerts.length} alerts${first === undefined ? '' : `, the first: ${first.notice.subject}`}`,
+      alerts.length === 1 && first?.notice.body.split('\n', 1)[0]?.includes(daemonSet) === true,
+      `${alerts.length} alerts${first === undefined ? '' : `, the first: ${first.notice.body.split('\n', 1)[0] ?? ''}`}`,
     ),
     ...checkUntouched(ending),
   ];

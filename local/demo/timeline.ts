@@ -48,12 +48,10 @@ export class Teller {
       case 'scanned':
         return this.#scan(event);
       case 'notified': {
-        const { kind, subject, body } = event.notice;
+        const { kind, body } = event.notice;
         if (kind === 'report') return undefined;
         const [first = ''] = body.split('\n', 1);
-        const numbers = kind === 'breaker' ? ` (${first.replace(/^.*?: |\.$/g, '')})` : '';
-        const text = `people are told: ${subject.replace('nodegap: ', '')}${numbers}`;
-        return { text, tone: 'people' };
+        return { text: `people are told: ${first.replace(/\.$/, '')}`, tone: 'people' };
       }
       case 'answered':
         return this.#answer(event);

@@ -38,7 +38,7 @@ export function judgeBadImage(daemonSet: string, nodes: number, ending: Ending):
     happened: [
       alert === undefined
         ? 'nobody was alerted'
-        : `alerted ${minutesText(began, alert.at)} after the first failure: ${alert.notice.subject.replace('nodegap: ', '')}`,
+        : `alerted ${minutesText(began, alert.at)} after the first failure: ${firstLine(alert.notice.body)}`,
       untouchedText(ending),
     ],
     checks: checkAlerted(daemonSet, nodes, ending),
@@ -77,4 +77,8 @@ function between(ending: Ending, node: string, from: string, to: string): string
 
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
+}
+
+function firstLine(body: string): string {
+  return (body.split('\n', 1)[0] ?? '').replace(/\.$/, '');
 }

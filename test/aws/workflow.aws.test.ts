@@ -121,7 +121,7 @@ describe.concurrent('remediate-node', () => {
       });
       expect(await nodegap.notices()).toContainEqual({
         kind: 'report',
-        subject: `nodegap: ${node} in ${cluster}: replaced`,
+        subject: `nodegap: node ${node} in ${cluster}, episode 1`,
         body: expect.stringContaining(execution),
       });
       expect(nodegap.metrics).toContain(`Outcome ${cluster} replaced 1`);

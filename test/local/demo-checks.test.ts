@@ -307,10 +307,12 @@ const untouchedTable: Spoilt[] = [
   ['a handler that failed', (e) => ({ ...e, failures: ['boom'] }), ['no handler failed']],
 ];
 
+const of = { cluster: 'c', severity: 'warning', thread: 't' } as const;
+
 describe('the checks of scenario B', () => {
-  const alert = (subject = 'nodegap: kube-system/kube-proxy not Ready on 12 nodes') => ({
+  const alert = (body = 'kube-system/kube-proxy cannot get its image on 12 nodes.') => ({
     at: noon + 7 * minute,
-    notice: { kind: 'alert' as const, cluster: 'c', subject, body: '' },
+    notice: { kind: 'alert' as const, ...of, subject: 's', body },
   });
   const good = (): Ending => ({ ...emptyEnding(), notices: [alert()], scans: [scan(12)] });
   const run = (ending: Ending) => failed(checkAlerted('kube-system/kube-proxy', 12, ending));
@@ -318,7 +320,7 @@ describe('the checks of scenario B', () => {
   it('all hold when it ended as it should', () => {
     expect(run(good())).toEqual([]);
     expect(judgeBadImage('kube-system/kube-proxy', 12, good()).happened[0]).toContain(
-      'kube-system/kube-proxy not Ready on 12 nodes',
+      'kube-system/kube-proxy cannot get its image on 12 nodes',
     );
   });
 
@@ -327,7 +329,7 @@ describe('the checks of scenario B', () => {
     ...untouchedTable,
     ['no alert', (e) => ({ ...e, notices: [] }), [once]],
     ['two alerts', (e) => ({ ...e, notices: [alert(), alert()] }), [once]],
-    ['an alert of something else', (e) => ({ ...e, notices: [alert('nodegap: other')] }), [once]],
+    ['an alert of something else', (e) => ({ ...e, notices: [alert('other')] }), [once]],
     ['fewer gaps', (e) => ({ ...e, scans: [scan(11)] }), ['the gap is on every node']],
   ];
   it.each(table)('notice %s', (_, spoil, noticed) => {
@@ -344,7 +346,7 @@ describe('the checks of scenario C', () => {
   const numbers = { unhealthy: 3, total: 10, limit: 2 };
   const opened = (body = 'pool render: 3 of 10 nodes unhealthy (30 %), limit 2.\nNodes: a.') => ({
     at: noon + 6 * minute,
-    notice: { kind: 'breaker' as const, cluster: 'c', subject: 'opened', body },
+    notice: { kind: 'breaker' as const, ...of, subject: 's', body },
   });
   const good = (): Ending => ({ ...emptyEnding(), notices: [opened()], scans: [scan(3)] });
   const run = (ending: Ending) => failed(checkHeld(numbers, ending));

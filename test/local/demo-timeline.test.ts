@@ -81,22 +81,24 @@ describe('the timeline', () => {
     ).toEqual(['ip-10-0-3-26 joins pool compute', 'ip-10-0-3-26 is Ready', 'ip-10-0-3-26 is gone']);
   });
 
-  it('tells what people are told, and of a breaker the numbers', () => {
-    const notice = (kind: 'alert' | 'breaker' | 'report', subject: string, body = '') =>
-      ({ kind: 'notified', notice: { kind, cluster: 'shop', subject, body } }) satisfies EventBody;
+  it('tells what people are told, in the words of the first line', () => {
+    const of = {
+      cluster: 'shop',
+      subject: 'nodegap: shop',
+      severity: 'info',
+      thread: 't',
+    } as const;
+    const notice = (kind: 'alert' | 'breaker' | 'report', body: string) =>
+      ({ kind: 'notified', notice: { kind, ...of, body } }) satisfies EventBody;
     expect(
       tell(
-        notice('alert', 'nodegap: kube-proxy is missing'),
-        notice(
-          'breaker',
-          'nodegap: breaker opened in media: pool render',
-          'pool render: 3 of 10, limit 2.\nNodes: a.',
-        ),
-        notice('report', 'nodegap: recovered'),
+        notice('alert', 'kube-proxy has no pod on 3 nodes.'),
+        notice('breaker', 'nodegap has stopped new work: 3 of 10.\n\nWhat happened\n  more'),
+        notice('report', 'Node n1 is well again.'),
       ),
     ).toEqual([
-      'people are told: kube-proxy is missing',
-      'people are told: breaker opened in media: pool render (3 of 10, limit 2)',
+      'people are told: kube-proxy has no pod on 3 nodes',
+      'people are told: nodegap has stopped new work: 3 of 10',
     ]);
   });
 

@@ -105,7 +105,7 @@ describe('a drain that meets its deadline', () => {
     expect(notice?.body).toMatch(/default\/db and default\/second/);
     // What going on means for pods differs by the kind of the node, and nobody is to guess it.
     expect(notice?.body).toMatch(
-      /a machine of an Auto Scaling group ends at once, whatever budgets/,
+      /proceed \S+\n.*\n.* Karpenter goes on with the drain in its own way/,
     );
     expect(
       world.cluster.podsOn(bad).filter(({ metadata }) => metadata.labels?.app === 'web'),

@@ -26,11 +26,11 @@ describe('a question that nobody answers', () => {
     expect(again()).toEqual([]);
     await world.pass(4);
     expect(again()).toEqual(['told']);
-    expect(world.notices.at(-1)?.body).toMatch(/^Reminder: nobody has answered/);
+    expect(world.notices.at(-1)?.body).toMatch(/^Reminder \(nobody has answered for 4 h/);
     expect(world.notices.at(-1)?.body).toContain(`nodegap approvals approve ${id}`);
     await world.pass(4 * 60);
     expect(again()).toEqual(['told', 'escalation']);
-    expect(world.notices.at(-1)?.body).toMatch(/^Escalation: nobody has answered/);
+    expect(world.notices.at(-1)?.body).toMatch(/^Escalation \(nobody has answered for 8 h/);
     await world.pass(4 * 60 + 5);
     expect(again()).toEqual(['told', 'escalation']);
     expect(world.outcomes.map(({ code }) => code)).toEqual(['denied']);

@@ -46,7 +46,7 @@ export function noticeFrom(parts: NoticeParts): Notice {
     ...(escalation === undefined ? {} : { escalation }),
     body: [
       sentence(first),
-      ...section('What happened', parts.happened.map(sentence)),
+      ...section('What happened', parts.happened.map(lineOf)),
       ...section('What is next', parts.next.map(sentence)),
       ...section('What to do', parts.todo),
       ...section(
@@ -56,6 +56,11 @@ export function noticeFrom(parts: NoticeParts): Notice {
       ...section('Ids', idLines),
     ].join('\n'),
   };
+}
+
+/** A line that is indented belongs to the one before and stays as it is. */
+function lineOf(line: string): string {
+  return /^\s/.test(line) || line.endsWith(':') ? line : sentence(line);
 }
 
 function section(title: string, lines: readonly string[]): string[] {

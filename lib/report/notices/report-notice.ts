@@ -1,4 +1,5 @@
 /** The notice of how an attempt ended. Pure. */
+import { type AttemptEvidence, evidenceOf } from '../../evidence/trace.ts';
 import type { Notice, NoticeSeverity } from '../../ports.ts';
 import type { Outcome } from '../../remediation/outcome.ts';
 import { stepsOf, stepsText } from '../../remediation/steps.ts';
@@ -15,14 +16,13 @@ export interface ReportFacts {
   /** Execution ARN. */
   execution: string;
   outcome: Outcome;
-  /** Where what was seen of the node was kept, if it was. */
-  evidence?: { location: string; link?: string } | undefined;
   /** What is said of notices that are not sent after this one. */
   silence?: string | undefined;
 }
 
 export function reportNotice(facts: ReportFacts): Notice {
-  const { state, execution, outcome, evidence, silence } = facts;
+  const { state, execution, outcome, silence } = facts;
+  const evidence = evidenceOf(state);
   const { cluster, node, nodeUid, episode, attempt, confirm } = state;
   const pool = confirm?.pool;
   const steps = stepsOf(state);
@@ -37,7 +37,7 @@ export function reportNotice(facts: ReportFacts): Notice {
       outcome.message,
       ...(confirm?.daemonSets ? [faultLine(confirm)] : []),
       ...(steps.length === 0 ? [] : [`Steps: ${stepsText(steps)}`]),
-      ...(evidence === undefined ? [] : [`Evidence: ${evidence.location}`]),
+      ...evidence.map(evidenceLine),
     ],
     next: [nextLine(state, outcome), ...(silence === undefined ? [] : [silence])],
     todo: adviceOf(state, outcome),
@@ -46,11 +46,21 @@ export function reportNotice(facts: ReportFacts): Notice {
   });
 }
 
-function linksOf(execution: string, evidence: ReportFacts['evidence']): Link[] {
+function evidenceLine({ phase, ...kept }: AttemptEvidence): string {
+  return kept.location === undefined
+    ? `No evidence could be kept before its ${phase}: ${kept.missing}`
+    : `What it was before its ${phase} is kept: ${kept.location}`;
+}
+
+function linksOf(execution: string, evidence: readonly AttemptEvidence[]): Link[] {
   const page = executionLink(execution);
   return [
     ...(page === undefined ? [] : [{ name: 'Execution', url: page }]),
-    ...(evidence?.link === undefined ? [] : [{ name: 'Evidence', url: evidence.link }]),
+    ...evidence.flatMap((kept) =>
+      kept.location === undefined || kept.link === undefined
+        ? []
+        : [{ name: `Evidence before its ${kept.phase}`, url: kept.link }],
+    ),
   ];
 }
 
