@@ -82,7 +82,7 @@ export function decideRecovery(facts: RecoveryFacts, now: number): RecoveryResul
 }
 
 /** Epoch ms until which the node is only looked at: hold-down, and what a restart or room needs. */
-export function holdDownEnd(facts: RecoveryFacts): number {
+export function holdDownEnd(facts: Pick<RecoveryFacts, 'judgement' | 'state' | 'timings'>): number {
   const { state, timings } = facts;
   const isolatedAt = state.isolation?.at ?? 0;
   const ends = [isolatedAt + holdDownOf(facts) * 1000];
@@ -93,7 +93,11 @@ export function holdDownEnd(facts: RecoveryFacts): number {
 }
 
 /** Seconds: longer for a node that is not Ready, which may come back or be repaired by others. */
-function holdDownOf({ judgement, state, timings }: RecoveryFacts): number {
+function holdDownOf({
+  judgement,
+  state,
+  timings,
+}: Pick<RecoveryFacts, 'judgement' | 'state' | 'timings'>): number {
   const notReady =
     judgement.kind === 'act'
       ? judgement.ladder.secondObserver

@@ -1,0 +1,84 @@
+/** What stays to be read when an attempt has ended. Pure. */
+import { adviceFor } from '../../lib/report/notices/advice.ts';
+import type { Style } from '../../lib/report/style.ts';
+import type { AttemptView } from './attempt-view.ts';
+import { labelled } from './terminal.ts';
+
+/** How the command ends. */
+export interface Ending {
+  exitCode: number;
+  /** Stable: docs/reason-codes.md and docs/remediate.md list them. */
+  code: string;
+  message: string;
+}
+
+export interface SummaryOptions {
+  cluster: string;
+  node: string;
+  /** The command line that calls a command for a node, as the user would type it. */
+  commandOf(command: string, node: string): string;
+  took: string;
+  style: Style;
+  width: number | undefined;
+}
+
+const labelWidth = 12;
+
+const nodeWords: Record<string, string> = {
+  untouched: 'as it was',
+  isolated: 'stays isolated',
+  released: 'as it was: what was done is undone',
+  leaving: 'its deletion was asked for and has not ended',
+  replaced: 'replaced',
+  gone: 'gone',
+};
+
+export function summaryLines(
+  view: AttemptView,
+  { exitCode, code, message }: Ending,
+  options: SummaryOptions,
+): string[] {
+  const { style, width, node, took } = options;
+  const paint = exitCode === 0 ? style.good : exitCode === 2 ? style.warning : style.bad;
+  const part = (label: string, text: string) =>
+    labelled(`  ${label}`, text, { labelWidth, width, paint: style.dim });
+  const { report = {} } = view;
+  const steps = String(report.steps ?? '');
+  const cure = String(report.curedBy ?? '');
+  const left = nodeWords[String(report.node)];
+  const next = nextLines(view, code, options);
+  return [
+    '',
+    ...labelled(code, message, {
+      labelWidth: Math.min(24, Math.max(labelWidth, code.length)),
+      width,
+      paint: (text) => style.bold(paint(text)),
+    }),
+    ...part('node', left === undefined ? node : `${node}: ${left}`),
+    ...(steps === '' ? [] : part('steps', steps)),
+    ...(cure === '' ? [] : part('cured by', cure)),
+    ...part('took', took),
+    ...view.evidence.flatMap(({ before, location }) =>
+      part('evidence', `before the ${before}: ${location}`),
+    ),
+    ...next.flatMap((line, index) => part(index === 0 ? 'next' : '', line)),
+  ];
+}
+
+/** What to do, as a mail would say it, with the commands of this place. */
+function nextLines(
+  { report, results }: AttemptView,
+  code: string,
+  { cluster, node, commandOf }: SummaryOptions,
+): string[] {
+  const subjects = String(results.confirm?.daemonSets ?? '').split(',');
+  const daemonSet = subjects.find((subject) => subject.includes('/'));
+  const advice = adviceFor(code, { cluster, node, daemonSet }).map((line) =>
+    line
+      .replace(/nodegap request \S+/, commandOf('remediate', node))
+      .replace(`nodegap explain ${node}`, commandOf('explain', node)),
+  );
+  return report?.node === 'isolated'
+    ? [...advice, `Undo the isolation: ${commandOf('release', node)}`]
+    : advice;
+}
