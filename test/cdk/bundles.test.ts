@@ -27,13 +27,14 @@ let built: BuildResult<{ metafile: true }>;
  * the client of Auto Scaling.
  */
 const budgetsKib: Record<string, number> = {
-  'scan-cluster': 600,
+  'scan-cluster': 620,
   'confirm-gap': 520,
   'acquire-slot': 520,
+  'request-node': 600,
   'check-recovery': 580,
   'verify-replacement': 560,
   'release-slot': 320,
-  'request-approval': 360,
+  'request-approval': 540,
   'answer-approval': 330,
   'approval-page': 360,
   'set-hold': 330,
