@@ -112,7 +112,8 @@ function foreign(pk: string, home: string, rest: string): string {
 function nameFor(part: Part, rest: string): string {
   const plain = rest.toLowerCase().replace(/[^a-z0-9]+/g, '-');
   const room = 62 - part.length;
-  const same = plain === rest.replace(/#/g, '-') && /^[a-z0-9].*[a-z0-9]$|^[a-z0-9]$/.test(plain);
+  const same =
+    plain === rest.replace(/^(pool|zone)#/, '$1-') && /^[a-z0-9].*[a-z0-9]$|^[a-z0-9]$/.test(plain);
   if (same && plain.length <= room) return `${part}-${plain}`;
   const digest = digestOf(rest);
   const cut = plain.slice(0, room - digest.length - 1).replace(/^-+|-+$/g, '');
