@@ -14,6 +14,8 @@ import { readFactsWithEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
 import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
 import { printable } from '../lib/printable.ts';
+import type { HeldSlot } from '../local/remediate/liveness.ts';
+import { readHeldSlots } from '../local/remediate/shared-state.ts';
 import { parseDump } from './dump-text.ts';
 import { type Io, readText, styleFor } from './io.ts';
 import { withProgress } from './progress.ts';
@@ -56,6 +58,8 @@ export interface ClusterView {
   cluster: ClusterConfig;
   /** The file that the configuration came from, if any. */
   located: LocatedConfig | undefined;
+  /** Who says to work on nodes; undefined for a dump, or where it cannot be read. */
+  heldSlots: HeldSlot[] | undefined;
 }
 
 /** How a live cluster is read (docs/reading.md), and which DaemonSets of it. */
@@ -154,7 +158,10 @@ async function readFacts(
 }
 
 type SourceOptions = Pick<ViewOptions, 'context' | 'kubeconfig' | 'file'>;
-type Source = Pick<ClusterView, 'facts' | 'read' | 'drainSight' | 'drainSightAtHand'> & {
+type Source = Pick<
+  ClusterView,
+  'facts' | 'read' | 'drainSight' | 'drainSightAtHand' | 'heldSlots'
+> & {
   /** Epoch ms of the newest time in a dump. */
   takenAt?: number | undefined;
 };
@@ -186,6 +193,7 @@ async function readSource(io: Io, options: SourceOptions, read: ReadFacts): Prom
   return {
     facts: { ...facts, cluster },
     read: undefined,
+    heldSlots: undefined,
     takenAt: newestTime(list),
     drainSightAtHand: sight,
     drainSight: async () => sight,
@@ -203,10 +211,12 @@ export function connectTo(io: Io, options: SourceOptions): ReturnType<Io['connec
 }
 
 async function readLive(io: Io, options: SourceOptions, read: ReadFacts): Promise<Source> {
-  const { name, reader } = await connectTo(io, options);
+  const { name, reader, transport } = await connectTo(io, options);
   const facts = await withProgress(io, `reading ${name}`, () => read(reader, name));
+  const heldSlots = await readHeldSlots(transport);
   return {
     facts,
+    heldSlots,
     read: {
       extent: isReadInFull(facts) ? 'full' : 'quick',
       milliseconds: io.clock.now() - facts.readAt,

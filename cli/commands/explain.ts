@@ -20,7 +20,9 @@ import {
 import type { CommandContext } from '../context.ts';
 import { jsonText, yamlText } from '../data-text.ts';
 import { styleFor } from '../io.ts';
+import { tellLeftovers } from '../leftovers.ts';
 import { nodesInWork } from '../marks.ts';
+import { commandsOf } from '../node-command.ts';
 
 interface ExplainCliOptions extends ViewOptions {
   output: 'text' | 'json' | 'yaml';
@@ -38,9 +40,14 @@ export function explainCommand({ io }: CommandContext): Command {
         .choices(['text', 'json', 'yaml'])
         .default('text'),
     )
-    .action(async (nodeName: string, wanted: string | undefined, options: ExplainCliOptions) => {
+    .action(async (...given: [string, string | undefined, ExplainCliOptions, Command]) => {
+      const [nodeName, wanted, options, self] = given;
       const view = await readClusterView(io, options, { kind: 'full', allDaemonSets: true });
       const { facts, config, now, cluster } = view;
+      if (options.file === undefined) {
+        const commandOf = commandsOf(io, self.parent?.name() ?? self.name(), options);
+        tellLeftovers(io, facts.nodes, view.heldSlots, commandOf);
+      }
       const node = findNode(facts, nodeName);
       const daemonSets = wanted === undefined ? facts.daemonSets : findDaemonSets(facts, wanted);
       // Blame compares with all nodes, so the whole cluster is judged.

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { printable } from '../../lib/printable.ts';
 import { release } from '../../local/remediate/release.ts';
+import { readHeldSlots } from '../../local/remediate/shared-state.ts';
 import type { CommandContext } from '../context.ts';
 import { tellLeftovers } from '../leftovers.ts';
 import {
@@ -31,7 +32,7 @@ export function releaseCommand(context: CommandContext): Command {
       try {
         const nodes = await connection.reader.listNodes();
         const commandOf = commandsOf(io, self.parent?.name() ?? self.name(), options);
-        await tellLeftovers(io, connection.transport, nodes, commandOf, name);
+        tellLeftovers(io, nodes, await readHeldSlots(connection.transport), commandOf, name);
         const session = await openSession(io, connection, config.cluster, {
           tell: (event) => {
             if ('message' in event) io.stderr.write(`${printable(event.message)}\n`);

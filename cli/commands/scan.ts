@@ -23,7 +23,9 @@ import { type CommandContext, exitCodes } from '../context.ts';
 import { jsonText, yamlText } from '../data-text.ts';
 import { calledAs, explainCommandLine } from '../explain-hint.ts';
 import { styleFor } from '../io.ts';
+import { tellLeftovers } from '../leftovers.ts';
 import { nodesInWork } from '../marks.ts';
+import { commandsOf } from '../node-command.ts';
 import { warnOfIdleRequirements } from '../requirements.ts';
 import { packageVersion } from '../version.ts';
 import { checkWatchOptions, type WatchOptions, watchScan } from './scan-watch.ts';
@@ -85,6 +87,9 @@ async function scan(context: CommandContext, options: ScanOptions, name: string)
   const view = await readClusterView(io, options, { kind: extent, allDaemonSets });
   const { facts, config, now } = view;
   warnOfIdleRequirements(io, view, allDaemonSets);
+  if (options.file === undefined) {
+    tellLeftovers(io, facts.nodes, view.heldSlots, commandsOf(io, name, options));
+  }
   const policy = detectionPolicyOf(config, { allDaemonSets });
   const detection = detect(facts, policy, now);
   const inWork = nodesInWork(facts);

@@ -6,7 +6,7 @@ import { KubernetesError } from '../../lib/errors.ts';
 import { readDump } from '../../lib/kubernetes/dump.ts';
 import type { KubeconfigConnection } from '../../lib/kubernetes/kubeconfig.ts';
 import type { ExplainReport } from '../../lib/report/explain-report.ts';
-import { dumpOf, nodegap, noon } from './run.ts';
+import { dumpOf, nodegap, noon, nothingThere } from './run.ts';
 
 async function explain(fixture: string, ...args: string[]): Promise<string> {
   const { out, err, code } = await nodegap(['explain', ...args, '--file', dumpOf(fixture)]);
@@ -188,7 +188,8 @@ describe('nodegap explain', () => {
         throw new KubernetesError('forbidden', 'pods may not be listed');
       },
     };
-    const connect = async () => ({ name: 'my ctx', reader }) as unknown as KubeconfigConnection;
+    const connect = async () =>
+      ({ name: 'my ctx', reader, transport: nothingThere }) as unknown as KubeconfigConnection;
     const { out, code } = await nodegap(['explain', 'n2', '--context', 'my ctx'], { connect });
     expect(out).toContain("kubectl --context 'my ctx' -n logging describe pod");
     expect(out).toMatch(/a drain of this node would now\n +unknown +pods may not be listed/);

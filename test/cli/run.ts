@@ -11,6 +11,12 @@ export function dumpOf(fixture: string): string {
   return join(import.meta.dirname, '../gap/fixtures', fixture, 'cluster.json');
 }
 
+/** Answers no request: what is read by it is not there. */
+export const nothingThere = {
+  request: async () => ({ status: 404, headers: {}, body: Buffer.from('{}') }),
+  close: () => undefined,
+};
+
 export interface Run {
   code: number;
   out: string;

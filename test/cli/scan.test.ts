@@ -9,7 +9,7 @@ import type { Evidence } from '../../lib/gap/model.ts';
 import { readDump } from '../../lib/kubernetes/dump.ts';
 import type { KubeconfigConnection, KubeconfigOptions } from '../../lib/kubernetes/kubeconfig.ts';
 import type { ScanReport } from '../../lib/report/scan-report.ts';
-import { dumpOf, nodegap, noon } from './run.ts';
+import { dumpOf, nodegap, noon, nothingThere } from './run.ts';
 
 const fixtures = dirname(dirname(dumpOf('C01')));
 
@@ -296,6 +296,7 @@ describe('nodegap scan of a live cluster', () => {
       return {
         name: 'arn:aws:eks:eu-west-1:1:cluster/prod',
         reader,
+        transport: nothingThere,
       } as unknown as KubeconfigConnection;
     };
     return { asked, connect };

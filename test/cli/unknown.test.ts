@@ -7,7 +7,7 @@ import type { KubeconfigConnection } from '../../lib/kubernetes/kubeconfig.ts';
 import type { Condition } from '../../lib/kubernetes/objects.ts';
 import type { ExplainReport } from '../../lib/report/explain-report.ts';
 import type { ScanReport } from '../../lib/report/scan-report.ts';
-import { dumpOf, nodegap, noon } from './run.ts';
+import { dumpOf, nodegap, noon, nothingThere } from './run.ts';
 
 interface RawItem {
   kind: string;
@@ -192,7 +192,8 @@ describe('a live read that is refused', () => {
       listPodDisruptionBudgets: async () => [],
       ...refusal,
     };
-    const connect = async () => ({ name: 'live', reader }) as unknown as KubeconfigConnection;
+    const connect = async () =>
+      ({ name: 'live', reader, transport: nothingThere }) as unknown as KubeconfigConnection;
     return nodegap(args, { connect });
   }
 
