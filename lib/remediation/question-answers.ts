@@ -55,8 +55,14 @@ function drain({ config, plan, policy }: AnswerFacts, consented: boolean): strin
   const evictions = (plan?.evict.length ?? 0) + (plan?.orphanDaemonPods.length ?? 0);
   const blocked = plan?.blockedByBudget.length ?? 0;
   const pods = plan === undefined ? 'its pods' : count(evictions + blocked, 'pod');
-  const also = consented && asks > 0 ? `, and the ${count(asks, 'pod')} that need consent` : '';
-  const stops = !consented && asks > 0 ? `${count(asks, 'pod')} need a consent of their own` : '';
+  const also =
+    consented && asks > 0
+      ? `, and the ${count(asks, 'pod')} that ${asks === 1 ? 'needs' : 'need'} consent`
+      : '';
+  const stops =
+    !consented && asks > 0
+      ? `${count(asks, 'pod')} ${asks === 1 ? 'needs' : 'need'} a consent of a person first`
+      : '';
   const end =
     config.drain.atDeadline === 'proceed'
       ? 'then go on with the pods that are left'
@@ -102,7 +108,7 @@ function claimText({ claim }: AnswerFacts): string {
 
 function machineOf({ node }: AnswerFacts): string {
   const instance = instanceOf(node?.spec.providerID ?? '');
-  return instance === undefined ? 'its machine' : `instance ${instance}`;
+  return instance === undefined ? 'its machine' : `instance ${instance.instanceId}`;
 }
 
 function verify({ config }: AnswerFacts): string {

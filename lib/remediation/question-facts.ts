@@ -10,7 +10,7 @@ import type { Config } from '../config/model.ts';
 import { messageOf } from '../errors.ts';
 import { faultsOf, faultText, subjectOf } from '../gap/fault.ts';
 import type { Fault } from '../gap/model.ts';
-import { count, shorten } from '../gap/words.ts';
+import { shorten } from '../gap/words.ts';
 import { conditionOf } from '../kubernetes/objects.ts';
 import type { ClusterReader } from '../ports.ts';
 import type { Question } from '../safety/approvals.ts';
@@ -26,8 +26,9 @@ import type { WorkflowState } from './workflow-state.ts';
 
 export type { FaultFact, PodGroup, QuestionFacts } from '../safety/question-facts.ts';
 
-/** Faults that are told in full. */
+/** Faults that are told in full, and characters of a text: with 20 pods a group all is below 100 KB. */
 const mostFaults = 10;
+const longestText = 400;
 
 export interface QuestionAsked {
   state: WorkflowState;
@@ -62,7 +63,9 @@ export async function gatherFacts(
 
 export interface FactsRead extends QuestionAsked {
   config: Config;
-  situation: Situation | undefined;
+  situation:
+    | Pick<Situation, 'node' | 'claim' | 'place' | 'mark' | 'judgement' | 'detection'>
+    | undefined;
   plan: DrainPlan | undefined;
   unread: string[];
   /** Epoch ms. */
@@ -102,7 +105,7 @@ export function factsOf(read: FactsRead): QuestionFacts {
     moreFaults: Math.max(0, faults.length - mostFaults),
     answers: answersOf(question, answerFacts),
     ...(question === 'drain-blocked' && state.drain !== undefined
-      ? { drain: state.drain.message }
+      ? { drain: shorten(state.drain.message, longestText * 4) }
       : {}),
     ...(plan === undefined ? {} : { pods: podsOf(plan) }),
     budgets: plan === undefined ? [] : budgetsOfPlan(plan),
@@ -123,7 +126,7 @@ function asksText(question: Question, { policy, from }: AppliedPolicy): string {
  * What the node is acted on for now. Where that cannot be told, what it was isolated for: behind
  * nodegap's own taint a gap looks like another one.
  */
-function faultFacts({ situation, state, now }: FactsRead): FaultFact[] {
+function faultFacts({ situation, state }: FactsRead): FaultFact[] {
   const judgement = situation?.judgement;
   if (judgement?.kind === 'act') {
     const { primary, gaps } = judgement;
@@ -141,10 +144,10 @@ function faultFacts({ situation, state, now }: FactsRead): FaultFact[] {
     blame: confirm.blame,
     blameReason: 'as it was when the node was isolated',
     since: confirm.since,
-    message:
-      judgement === undefined
-        ? confirm.message
-        : `${confirm.message}; now, ${count(Math.round((now - confirm.since) / 60_000), 'minute')} later: ${judgement.message}`,
+    message: shorten(
+      judgement === undefined ? confirm.message : `${confirm.message}; now: ${judgement.message}`,
+      longestText,
+    ),
   }));
 }
 
@@ -154,8 +157,8 @@ function factOf(fault: Fault): FaultFact {
     text: faultText(fault),
     cause: fault.cause,
     blame: fault.blame,
-    blameReason: shorten(fault.blameReason, 600),
+    blameReason: shorten(fault.blameReason, longestText),
     since: fault.since,
-    message: shorten(fault.message, 600),
+    message: shorten(fault.message, longestText),
   };
 }

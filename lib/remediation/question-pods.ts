@@ -42,7 +42,7 @@ export function podsOf(plan: DrainPlan): NonNullable<QuestionFacts['pods']> {
 function group<T extends { pod: PodRef }>(pods: T[], why: (pod: T) => string[]): PodGroup {
   const first = pods.slice(0, mostNamed).map((each) => ({
     pod: `${each.pod.namespace}/${each.pod.name}`,
-    why: shorten(why(each).join('; '), 400),
+    why: shorten(why(each).join('; '), 200),
   }));
   return { count: pods.length, first };
 }
