@@ -37,6 +37,8 @@ export interface FunctionAccess {
   emits?: true;
   /** Asks Step Functions whether an execution still runs. */
   readsExecutions?: true;
+  /** Asks Step Functions in which step an execution is. */
+  readsSteps?: true;
   /** Asks EKS and ARC what AWS is doing to its clusters and their zones. */
   readsAwsWork?: true;
   /** What it asks of the machines behind nodes; each word includes the one before. */
@@ -62,7 +64,7 @@ export interface FunctionSize {
   memoryMb: number;
 }
 
-export type SetFunctionName = WorkflowFunctionName | 'scan-cluster';
+export type SetFunctionName = WorkflowFunctionName | 'scan-cluster' | 'request-node';
 
 /** The functions of a set, one set per network. */
 export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
@@ -76,6 +78,14 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     asksEc2: true,
     closesQuestions: true,
     links: true,
+  },
+  'request-node': {
+    cluster: 'reader',
+    table: read,
+    emits: true,
+    readsSteps: true,
+    readsAwsWork: true,
+    asksEc2: true,
   },
   'confirm-gap': {
     cluster: 'reader',

@@ -6,6 +6,7 @@ import { pauseCommand, resetCommand, resumeCommand, tripCommand } from './comman
 import { rbacCommand } from './commands/rbac.ts';
 import { releaseCommand } from './commands/release.ts';
 import { remediateCommand } from './commands/remediate.ts';
+import { requestCommand } from './commands/request.ts';
 import { scanCommand } from './commands/scan.ts';
 import { statusCommand } from './commands/status.ts';
 import { type CommandContext, exitCodes } from './context.ts';
@@ -21,6 +22,7 @@ const commands: ((context: CommandContext) => Command)[] = [
   releaseCommand,
   configCommand,
   rbacCommand,
+  requestCommand,
   approvalsCommand,
   statusCommand,
   pauseCommand,

@@ -14,6 +14,7 @@ import type {
   PodDisruptionBudget,
   VolumeAttachment,
 } from './kubernetes/objects.ts';
+import type { WholeReads } from './kubernetes/whole-reads.ts';
 import type { LeaseReading, Remediation } from './observation-ports.ts';
 
 /** One JSON Patch operation (RFC 6902). */
@@ -126,16 +127,6 @@ export interface QuickReads {
   listPodsOf(daemonSet: DaemonSet): Promise<Pod[]>;
   /** Whether such a pod carries another template revision than this one. */
   hasOtherRevision(daemonSet: DaemonSet, revision: string): Promise<boolean>;
-}
-
-/**
- * Objects with all their fields, what is secret in them included: nothing of it is kept or shown
- * but through lib/evidence/redact.ts.
- */
-export interface WholeReads {
-  getNode(name: string): Promise<Record<string, unknown> | undefined>;
-  listPodsOnNode(node: string): Promise<Record<string, unknown>[]>;
-  getNodeClaim(name: string): Promise<Record<string, unknown> | undefined>;
 }
 
 /** Changes to one cluster. */

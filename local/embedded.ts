@@ -18,7 +18,7 @@ import { makeHandler as requestApproval } from '../functions/request-approval.ts
 import { makeHandler as restartDaemonPod } from '../functions/restart-daemon-pod.ts';
 import { startAttempt } from '../functions/route-event.ts';
 import { type ScanResult, makeHandler as scanCluster } from '../functions/scan-cluster.ts';
-import type { Log, Ports } from '../functions/shared/ports.ts';
+import type { ApprovalPage, Log, Ports } from '../functions/shared/ports.ts';
 import { makeHandler as taintNode } from '../functions/taint-node.ts';
 import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
 import type { AwsWork } from '../lib/aws-work.ts';
@@ -57,6 +57,8 @@ export interface EmbeddedOptions {
   evidence: EvidenceStore;
   /** Of the code of nodegap. */
   version?: string;
+  /** Where links of notices lead; there are none without it. */
+  approvalPage?: ApprovalPage;
   /** Every notice that people would get. */
   onNotice?: (notice: Notice) => void;
   onWorkflow?: (event: WorkflowEvent) => void;

@@ -54,6 +54,10 @@ export class ClusterSet extends Construct {
       maxEventAge: Duration.minutes(1),
     });
     this.stateMachine = this.#machine(props.shared.prefix, functions);
+    new CfnOutput(this, 'RequestFunction', {
+      description: `A person needs lambda:InvokeFunction on it for nodegap request, in network ${this.network.name}`,
+      value: functions['request-node'].function.functionArn,
+    });
     this.#printRoles();
   }
 
@@ -89,7 +93,12 @@ export class ClusterSet extends Construct {
     shared.table.grant(made.role, access.table);
     if (access.notifies) shared.notices.grantPublish(made.role);
     if (access.emits) events.grantPut(made.role);
-    if (access.readsExecutions) this.#letReadExecutions(made.role, shared.prefix);
+    if (access.readsExecutions) {
+      this.#letReadExecutions(made.role, shared.prefix, 'states:DescribeExecution');
+    }
+    if (access.readsSteps) {
+      this.#letReadExecutions(made.role, shared.prefix, 'states:GetExecutionHistory');
+    }
     if (access.readsAwsWork) letReadAwsWork(made.role, network);
     if (access.asksEc2) letAskEc2(made.role);
     if (access.machines) grantMachines(made.role, access.machines, network);
@@ -150,11 +159,9 @@ export class ClusterSet extends Construct {
     return stateMachine;
   }
 
-  #letReadExecutions(role: Role, prefix: string): void {
+  #letReadExecutions(role: Role, prefix: string, action: string): void {
     const resource = executionArns(this, stateMachineName(prefix, this.network.name));
-    role.addToPolicy(
-      new PolicyStatement({ actions: ['states:DescribeExecution'], resources: [resource] }),
-    );
+    role.addToPolicy(new PolicyStatement({ actions: [action], resources: [resource] }));
     acknowledgeWildcard(
       role,
       resource,

@@ -14,6 +14,8 @@ const environmentSchema = z.object({
   STATE_MACHINES: z.optional(jsonRecord()),
   /** JSON: name of the scan function of each network. */
   SCAN_FUNCTIONS: z.optional(jsonRecord()),
+  /** The network whose clusters the function reaches. */
+  NETWORK: z.optional(text),
   /** Of the functions that save evidence. */
   EVIDENCE_BUCKET: z.optional(text),
   NODEGAP_VERSION: z.optional(text),

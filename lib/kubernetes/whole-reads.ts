@@ -1,6 +1,15 @@
 import { KubernetesError } from '../errors.ts';
-import type { WholeReads } from '../ports.ts';
 import type { ListSelectors } from './list.ts';
+
+/**
+ * Objects with all their fields, what is secret in them included: nothing of it is kept or shown
+ * but through lib/evidence/redact.ts.
+ */
+export interface WholeReads {
+  getNode(name: string): Promise<Record<string, unknown> | undefined>;
+  listPodsOnNode(node: string): Promise<Record<string, unknown>[]>;
+  getNodeClaim(name: string): Promise<Record<string, unknown> | undefined>;
+}
 
 /** How the reader of a cluster reads; each takes what the server says as it is. */
 export interface PlainReads {

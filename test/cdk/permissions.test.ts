@@ -132,6 +132,7 @@ describe('the right to', () => {
 
   it('look at what executions do belongs to whoever shows the status alone', () => {
     expect(functionsThatMay(template, 'states:GetExecutionHistory')).toEqual([
+      ...both('request-node'),
       'nodegap-show-status',
     ]);
     const writes = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
@@ -156,8 +157,10 @@ describe('the right to', () => {
     ]);
   });
 
-  it('put events belongs to the scans alone', () => {
-    expect(functionsThatMay(template, 'events:PutEvents')).toEqual(both('scan-cluster'));
+  it('put events belongs to the scans, and to the function by which a person asks for a node', () => {
+    expect(functionsThatMay(template, 'events:PutEvents')).toEqual(
+      both('request-node', 'scan-cluster'),
+    );
   });
 
   it('ask about executions belongs to the scans alone', () => {
@@ -178,6 +181,7 @@ describe('the right to', () => {
       'drain-node',
       'isolate-node',
       'replace-node',
+      'request-node',
       'restart-daemon-pod',
       'scan-cluster',
       'taint-node',
@@ -202,6 +206,7 @@ describe('the right to', () => {
         'drain-node',
         'isolate-node',
         'replace-node',
+        'request-node',
         'restart-daemon-pod',
         'scan-cluster',
         'taint-node',
