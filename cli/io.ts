@@ -1,5 +1,6 @@
 /** Everything outside that a command touches, so that tests can own it. */
 import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { AccountClient, AccountClientOptions } from '../lib/aws/account-client.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -24,6 +25,10 @@ export interface Io {
   env: Readonly<Record<string, string | undefined>>;
   clock: Clock;
   readStdin(): Promise<string>;
+  /** Where a person answers questions; absent where nobody can. */
+  stdin?: Readable & { isTTY?: boolean };
+  /** What Ctrl-C does; a prompt that reads keys gets it first. */
+  interrupt?(): void;
   connect(options: KubeconfigOptions): Promise<KubeconfigConnection>;
   /**
    * Calls `listener` once, when the user ends the command (SIGINT, SIGTERM) or nobody reads its
@@ -53,6 +58,10 @@ export function processIo(): Io {
     env: process.env,
     clock: systemClock,
     readStdin: () => text(process.stdin),
+    get stdin() {
+      return process.stdin;
+    },
+    interrupt: () => void process.kill(process.pid, 'SIGINT'),
     // Loaded when needed: a dump needs no Kubernetes client, which takes a while to load.
     async connect(options) {
       demandNode('talks to a cluster');

@@ -1,4 +1,5 @@
 /** What is known of an attempt from what it tells, and what of it is worth a line. Pure. */
+import { isoTime } from '../../lib/clock.ts';
 import type { Timings } from '../../lib/config/model.ts';
 import { holdDownEnd } from '../../lib/remediation/recovery.ts';
 import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
@@ -12,6 +13,8 @@ export interface ViewLine {
   name: string;
   text: string;
   tone: Tone;
+  /** A wait that begins: where one line moves, that line says it. */
+  waits?: true;
 }
 
 /** What it does at the moment. */
@@ -107,7 +110,7 @@ export function follow(
   };
   switch (event.kind) {
     case 'waiting': {
-      const text = `not ripe yet: ${event.message} (${event.code})`;
+      const text = `waits (${event.code}): ${event.message}`;
       view.doing = {
         name: 'Confirmation',
         text,
@@ -122,9 +125,14 @@ export function follow(
       const { episode, attempt, execution } = event;
       return line('Attempt', `${attempt} of episode ${episode}: ${execution}`);
     }
-    case 'entered':
+    case 'entered': {
       enter(view, event, timings);
-      return undefined;
+      const { doing } = view;
+      if (event.type !== 'Wait' || doing === undefined) return undefined;
+      const until = doing.until === undefined ? '' : `; until ${isoTime(doing.until)} at most`;
+      const told = once(line(event.state, `${doing.text}${until}`));
+      return told === undefined ? undefined : { ...told, waits: true };
+    }
     case 'answered':
       return answered(view, event, line, once);
     case 'failed':

@@ -15,23 +15,23 @@ import { type AttemptView, follow, newView, type Tone, type ViewLine } from './a
 import { personAt } from './prompt.ts';
 import { leftText, tookText } from './spans.ts';
 import { type Ending, type SummaryOptions, summaryLines } from './summary.ts';
-import { labelled, styleOf, type Terminal, widthOf } from './terminal.ts';
+import { isLively, labelled, styleOf, type Terminal, widthOf } from './terminal.ts';
 
 /** Room for the time and the longest name of a state. */
 const labelWidth = 27;
 /** So long may nothing be told outside a terminal. */
 const quietMs = 5 * 60_000;
-const tickMs = 1_000;
 
 export class Progress {
   readonly #terminal: Terminal;
   readonly #timings: Timings;
   readonly #view: AttemptView = newView();
-  readonly #over = new AbortController();
+  readonly #stopTicking: () => void;
   readonly #live: Ora | undefined;
   /** Lines that came while a question was open. */
   #held: ViewLine[] | undefined;
   #withdraw: AbortController | undefined;
+  #isOver = false;
   #toldAt: number;
   #startedAt: number;
 
@@ -40,18 +40,17 @@ export class Progress {
     this.#timings = timings;
     this.#startedAt = terminal.clock.now();
     this.#toldAt = this.#startedAt;
-    const { output, env } = terminal;
-    if (output.isTTY === true && env.TERM !== 'dumb') {
+    if (isLively(terminal)) {
       const style = styleOf(terminal);
       this.#live = ora({
-        stream: output as NodeJS.WriteStream,
+        stream: terminal.output as NodeJS.WriteStream,
         // Ctrl-C and typed lines must reach the process.
         discardStdin: false,
         isEnabled: true,
         ...(style.bold('x') === 'x' ? { color: false as const } : {}),
       });
     }
-    void this.#tick();
+    this.#stopTicking = terminal.everySecond(() => this.#tick());
   }
 
   /** Takes in what happens. */
@@ -61,8 +60,9 @@ export class Progress {
       this.#withdraw?.abort('it is settled without an answer; the lines below say why');
     }
     const line = follow(this.#view, event, this.#timings);
+    const isLive = this.#live !== undefined && line?.waits === true;
     // Nobody had to answer any more.
-    if (line === undefined || isAnswered) this.#show();
+    if (line === undefined || isAnswered || isLive) this.#show();
     else if (this.#held === undefined) this.#print([line]);
     else this.#held.push(line);
   }
@@ -100,23 +100,18 @@ export class Progress {
 
   /** Stops showing anything; what was shown stays. */
   close(): void {
-    this.#over.abort();
+    this.#isOver = true;
+    this.#stopTicking();
     this.#live?.stop();
   }
 
-  async #tick(): Promise<void> {
-    const { clock } = this.#terminal;
-    while (!this.#over.signal.aborted) {
-      // Only the end of all of it ends the wait early.
-      await clock.sleep(tickMs, this.#over.signal).catch(() => undefined);
-      if (this.#over.signal.aborted) return;
-      this.#show();
-      const { doing } = this.#view;
-      const now = clock.now();
-      if (this.#live !== undefined || doing === undefined || now - this.#toldAt < quietMs) continue;
-      const text = `still, for ${tookText(now - doing.since)}: ${doing.text}${this.#left(now)}`;
-      this.#print([{ at: now, name: doing.name, text, tone: 'plain' }]);
-    }
+  #tick(): void {
+    this.#show();
+    const { doing } = this.#view;
+    const now = this.#terminal.clock.now();
+    if (this.#live !== undefined || doing === undefined || now - this.#toldAt < quietMs) return;
+    const text = `still, for ${tookText(now - doing.since)}: ${doing.text}${this.#left(now)}`;
+    this.#print([{ at: now, name: doing.name, text, tone: 'plain' }]);
   }
 
   /** The line that moves. */
@@ -128,7 +123,7 @@ export class Progress {
     // The spinner and a blank come before it.
     const room = (widthOf(this.#terminal) ?? 80) - 3 - left.length;
     this.#live.text = `${cutTo(printable(`${doing.name}: ${doing.text}`), room)}${left}`;
-    if (!this.#live.isSpinning && !this.#over.signal.aborted) this.#live.start();
+    if (!this.#live.isSpinning && !this.#isOver) this.#live.start();
   }
 
   #left(now: number): string {

@@ -11,7 +11,7 @@ import { type Answer, type Approval, answersTo } from '../../lib/safety/approval
 import type { AskPerson } from '../../local/remediate/events.ts';
 import { answersText, questionLines } from './question-lines.ts';
 import { leftText } from './spans.ts';
-import { canAsk, styleOf, type Terminal, widthOf } from './terminal.ts';
+import { type Conversation, canAsk, styleOf, type Terminal, widthOf } from './terminal.ts';
 
 /** How a question ended: with an answer, or with a sentence that says why there is none. */
 type End = { answer: Answer } | { why: string };
@@ -23,7 +23,7 @@ export function personAt(terminal: Terminal): AskPerson | undefined {
 }
 
 async function ask(
-  terminal: Terminal,
+  terminal: Conversation,
   approval: Approval,
   signal: AbortSignal,
 ): Promise<Answer | undefined> {
@@ -54,7 +54,7 @@ async function ask(
 }
 
 /** Resolves with the first answer, or when the input ends. */
-function typed(terminal: Terminal, lines: Interface, { question }: Approval): Promise<End> {
+function typed(terminal: Conversation, lines: Interface, { question }: Approval): Promise<End> {
   const allowed = answersTo[question];
   const { promise, resolve } = Promise.withResolvers<End>();
   lines.on('line', (line) => {
@@ -74,29 +74,26 @@ function typed(terminal: Terminal, lines: Interface, { question }: Approval): Pr
 }
 
 /** Shows how much time is left, and resolves when none is. */
-async function countedDown(
-  { clock }: Terminal,
+function countedDown(
+  { clock, everySecond }: Terminal,
   lines: Interface,
   { deadline }: Approval,
   prompt: () => string,
   over: AbortSignal,
 ): Promise<End> {
-  let shown = '';
-  for (let left = deadline - clock.now(); left > 0; left = deadline - clock.now()) {
+  const { promise, resolve } = Promise.withResolvers<End>();
+  let shown: string | undefined;
+  const look = () => {
+    if (clock.now() >= deadline) resolve({ why: 'The time is over: no answer, which is a no.' });
     const text = prompt();
-    if (text !== shown) {
-      lines.setPrompt(text);
-      lines.prompt(shown !== '');
-      shown = text;
-    }
-    try {
-      await clock.sleep(Math.min(left, 1000), over);
-    } catch (error) {
-      if (!over.aborted) throw error;
-      return { why: '' };
-    }
-  }
-  return { why: 'The time is over: no answer, which is a no.' };
+    if (text === shown) return;
+    lines.setPrompt(text);
+    lines.prompt(shown !== undefined);
+    shown = text;
+  };
+  look();
+  over.addEventListener('abort', everySecond(look), { once: true });
+  return promise;
 }
 
 /** Resolves when the question needs no answer any more; the reason of the signal says why. */

@@ -1,35 +1,54 @@
 /** The terminal in which a person follows a remediation and answers its questions. */
-import type { Readable, Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
+import type { Clock } from '../../lib/clock.ts';
 import { UsageError } from '../../lib/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import { fold } from '../../lib/report/fold.ts';
 import type { Paint, Style } from '../../lib/report/style.ts';
-import type { SleepingClock } from '../../local/clock.ts';
-import { type Io, styleFor } from '../io.ts';
+import { type Io, type Output, styleFor } from '../io.ts';
 
 export interface Terminal {
-  input: Readable & { isTTY?: boolean };
-  output: Writable & { isTTY?: boolean; columns?: number };
+  /** Where answers are typed; absent where there is no such place. */
+  input?: (Readable & { isTTY?: boolean }) | undefined;
+  output: Output;
   env: Io['env'];
-  clock: Pick<SleepingClock, 'now' | 'sleep'>;
+  clock: Clock;
   /** What Ctrl-C does while nothing is asked. */
   interrupt(): void;
+  /** Calls `listener` every second of real time, until that is taken back. */
+  everySecond(listener: () => void): () => void;
 }
 
-/** Standard input and standard error of this process: standard output is for results. */
-export function processTerminal(env: Io['env'], clock: Terminal['clock']): Terminal {
+/** A terminal to ask in, with streams that readline can work on. */
+export interface Conversation extends Terminal {
+  input: Readable;
+  output: Writable & Output;
+}
+
+/** Standard error is for people; standard output for results. */
+export function terminalOf(io: Io): Terminal {
   return {
-    input: process.stdin,
-    output: process.stderr,
-    env,
-    clock,
-    interrupt: () => void process.kill(process.pid, 'SIGINT'),
+    input: io.stdin,
+    output: io.stderr,
+    env: io.env,
+    clock: io.waiting,
+    interrupt: () => io.interrupt?.(),
+    everySecond(listener) {
+      const timer = setInterval(listener, 1000);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
   };
 }
 
-/** Whether somebody is there to be asked: both ends are a terminal that can be written to freely. */
-export function canAsk({ input, output, env }: Terminal): boolean {
-  return input.isTTY === true && output.isTTY === true && env.TERM !== 'dumb';
+/** Whether a line can be written over: a terminal that is one, and a stream behind it. */
+export function isLively({ output, env }: Terminal): boolean {
+  return output.isTTY === true && env.TERM !== 'dumb' && output instanceof Writable;
+}
+
+/** Whether somebody is there to be asked. */
+export function canAsk(terminal: Terminal): terminal is Conversation {
+  return terminal.input?.isTTY === true && isLively(terminal);
 }
 
 /** Why nothing is asked without a terminal. */
