@@ -37,7 +37,20 @@ export interface StateObject {
   mark: string;
   texts: Record<string, string>;
   spec: LeaseSpec;
-  createdAt: string | undefined;
+  /** As it was read: what else people and controllers put there stays. */
+  raw: RawObject;
+}
+
+interface RawObject {
+  metadata?: {
+    name?: string;
+    uid?: string;
+    resourceVersion?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
+  data?: Record<string, string> | null;
+  spec?: LeaseSpec | null;
 }
 
 export class Objects {
@@ -79,7 +92,7 @@ export class Objects {
   async createEmpty(kind: ObjectKind, name: string, part: Part): Promise<StateObject | undefined> {
     const empty = { kind, name, part, uid: '', resourceVersion: '', mark: '', texts: {}, spec: {} };
     try {
-      const body = bodyOf(this.namespace, { ...empty, createdAt: undefined });
+      const body = bodyOf(this.namespace, { ...empty, raw: {} });
       return objectFrom(kind, await this.#send('POST', this.#path(kind), body));
     } catch (error) {
       if (!isKubernetesError(error, 'conflict')) throw error;
@@ -185,44 +198,35 @@ function unreadable(path: string): KubernetesError {
 }
 
 function bodyOf(namespace: string, object: StateObject): object {
-  const { kind, name, part, uid, resourceVersion, mark, texts, spec } = object;
+  const { kind, name, part, mark, texts, spec, raw } = object;
+  const {
+    [markAnnotation]: _mark,
+    [slotAnnotation]: _slot,
+    ...others
+  } = raw.metadata?.annotations ?? {};
   const annotations = {
+    ...others,
     ...(mark === '' ? {} : { [markAnnotation]: mark }),
     ...(kind === 'lease' && texts.slot !== undefined ? { [slotAnnotation]: texts.slot } : {}),
   };
+  const labels = {
+    ...raw.metadata?.labels,
+    'app.kubernetes.io/part-of': 'nodegap',
+    [partLabel]: part,
+    [objectLabel]: name,
+  };
   return {
+    ...raw,
     apiVersion: kind === 'lease' ? 'coordination.k8s.io/v1' : 'v1',
     kind: kind === 'lease' ? 'Lease' : 'ConfigMap',
-    metadata: {
-      name,
-      namespace,
-      ...(uid === '' ? {} : { uid, resourceVersion }),
-      labels: {
-        'app.kubernetes.io/part-of': 'nodegap',
-        [partLabel]: part,
-        [objectLabel]: name,
-      },
-      annotations,
-    },
+    metadata: { ...raw.metadata, name, namespace, labels, annotations },
     ...(kind === 'lease' ? { spec } : { data: texts }),
   };
 }
 
 function objectFrom(kind: ObjectKind, raw: unknown): StateObject {
-  const object = raw as {
-    metadata?: {
-      name?: string;
-      uid?: string;
-      resourceVersion?: string;
-      creationTimestamp?: string;
-      labels?: Record<string, string>;
-      annotations?: Record<string, string>;
-    };
-    data?: Record<string, string> | null;
-    spec?: LeaseSpec | null;
-  };
-  const { name, uid, resourceVersion, creationTimestamp, labels, annotations } =
-    object.metadata ?? {};
+  const object = raw as RawObject;
+  const { name, uid, resourceVersion, labels, annotations } = object.metadata ?? {};
   if (name === undefined || uid === undefined || resourceVersion === undefined) {
     throw unreadable(`a ${kind}`);
   }
@@ -237,6 +241,6 @@ function objectFrom(kind: ObjectKind, raw: unknown): StateObject {
     mark: annotations?.[markAnnotation] ?? '',
     texts: kind === 'lease' ? leaseTexts : (object.data ?? {}),
     spec: kind === 'lease' ? (object.spec ?? {}) : {},
-    createdAt: creationTimestamp,
+    raw: object,
   };
 }

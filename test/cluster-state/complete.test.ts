@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { complete } from '../../lib/cluster-state/complete.ts';
 import { journalFrom } from '../../lib/cluster-state/journal.ts';
 import { JOURNAL, Objects, type StateObject } from '../../lib/cluster-state/objects.ts';
@@ -8,11 +8,12 @@ import { emptyCluster, openState } from './support.ts';
 const pool = { pk: 'cluster#prod', sk: 'places#pool#p' };
 const whole = { pk: 'cluster#prod', sk: 'places#cluster' };
 
-/** A cluster in whose journal stands a transaction over two objects of which none is changed. */
-async function decided() {
-  const cluster = emptyCluster();
+const both = [pool, whole].map((key): Write => ({ kind: 'update', key, increment: { n: 1 } }));
+
+/** A cluster in whose journal stands a transaction of which nothing is carried out. */
+async function decided(writes = both, cluster = emptyCluster(), identity = 'ann@laptop') {
   const transport = cluster.transport();
-  const { table } = await openState(transport);
+  const { table } = await openState(transport, { identity });
   await table.transact([pool, whole].map((item): Write => ({ kind: 'put', item })));
   let died = false;
   const dying = {
@@ -24,8 +25,7 @@ async function decided() {
       return answer;
     },
   };
-  const { table: dead } = await openState(dying);
-  const writes = [pool, whole].map((key): Write => ({ kind: 'update', key, increment: { n: 1 } }));
+  const { table: dead } = await openState(dying, { identity });
   void dead.transact(writes, 'token');
   while (!died) await new Promise((resolve) => setImmediate(resolve));
   const objects = new Objects(transport, 'nodegap');
@@ -89,4 +89,35 @@ it('a creation that arrives late makes nothing that counts', async () => {
   await objects.createEmpty('configmap', 'scope-cluster', 'scope');
   await expect(table.get(whole)).resolves.toBeUndefined();
   await expect(table.query('cluster#prod', 'places#')).resolves.toEqual([{ ...pool, n: 1 }]);
+});
+
+describe('a decision about a slot', () => {
+  const slot = { pk: 'cluster#prod', sk: 'slot#uid-1' };
+
+  it('is not carried out on a Lease that was made anew since', async () => {
+    const { table, objects, journal } = await decided([{ kind: 'put', item: slot }]);
+    const old = await journal();
+    await table.transact([{ kind: 'delete', key: slot }]);
+    await table.sweep();
+    await objects.createEmpty('lease', 'slot-uid-1', 'slot');
+    await expect(complete(objects, old)).resolves.toBe('moved');
+    await expect(table.get(slot)).resolves.toBeUndefined();
+  });
+
+  it('is taken back when somebody took the slot over before it was carried out', async () => {
+    const first = { kind: 'put', item: slot } as const;
+    const commit = { kind: 'update', key: slot, set: { committedAt: 1 } } as const;
+    const cluster = emptyCluster();
+    const ann = await openState(cluster.transport(), { identity: 'ann' });
+    await ann.table.transact([first]);
+    const bob = await openState(cluster.transport(), { identity: 'bob' });
+    const [seen] = await bob.leases.list();
+    const { journal } = await decided([commit], cluster, 'ann');
+    expect((await journal()).transaction).toBeDefined();
+    if (seen === undefined) throw new Error('there is to be a slot');
+    await expect(bob.leases.takeOver(seen, { gone: true })).resolves.toBe(true);
+    await expect(bob.table.get(slot)).resolves.toEqual(slot);
+    await expect(bob.table.transact([commit])).resolves.toEqual({ kind: 'committed' });
+    expect(cluster.get('leases', 'nodegap/slot-uid-1')?.spec?.holderIdentity).toBe('bob');
+  });
 });

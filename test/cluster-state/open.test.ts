@@ -127,6 +127,19 @@ describe('what a person does to the objects', () => {
     });
   });
 
+  it('stays, where it is nothing of ours', async () => {
+    const { table } = await openState(cluster.transport());
+    await put(table);
+    await edit('/api/v1/namespaces/nodegap/configmaps/scope-cluster', ({ metadata }) => {
+      metadata.labels.team = 'a';
+    });
+    await put(table, { version: 2 });
+    expect(cluster.get('configmaps', 'nodegap/scope-cluster')).toMatchObject({
+      metadata: { labels: { team: 'a', 'nodegap.dev/part': 'scope' } },
+      data: { 'places.cluster': expect.stringContaining('"version":2') },
+    });
+  });
+
   it('ends what runs when the whole state is removed', async () => {
     const { table } = await openState(cluster.transport());
     await cluster.transport().request({ method: 'DELETE', path: journalPath });

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 
-/** Who a test is: the RBAC of `reader` and `actuator` is the project's own, and starts empty. */
-export type Identity = 'admin' | 'reader' | 'actuator';
+/** Who a test is: the RBAC of all but admin is the project's own, and starts empty. */
+export type Identity = 'admin' | 'reader' | 'actuator' | 'operator';
 
 export const IDENTITIES: Record<Identity, { user: string; groups: string[] }> = {
   admin: { user: 'nodegap-test-admin', groups: ['system:masters'] },
   reader: { user: 'nodegap-test-reader', groups: ['nodegap:reader'] },
   // As in a deployment: what acts also reads.
   actuator: { user: 'nodegap-test-actuator', groups: ['nodegap:reader', 'nodegap:actuator'] },
+  /** A person who runs `nodegap remediate`. */
+  operator: { user: 'nodegap-test-operator', groups: ['nodegap:operator'] },
 };
 
 export type Tokens = Record<Identity, string>;
@@ -15,7 +17,7 @@ export type Tokens = Record<Identity, string>;
 /** A new random token for each identity. */
 export function makeTokens(): Tokens {
   const token = () => randomBytes(24).toString('hex');
-  return { admin: token(), reader: token(), actuator: token() };
+  return { admin: token(), reader: token(), actuator: token(), operator: token() };
 }
 
 /** The API server's token file: token, user, uid and quoted groups on each line. */

@@ -3,9 +3,9 @@ import type { ControlPlane } from '../harness/control-plane.ts';
 import { waitFor } from '../harness/wait.ts';
 import { nodegap } from './nodegap.ts';
 
-/** Gives the cluster what `nodegap rbac` prints, as the README says. */
-export async function applyRbac(cluster: ControlPlane): Promise<void> {
-  const { code, stdout, stderr } = await nodegap(['rbac']);
+/** Gives the cluster what `nodegap rbac` prints with these options, as the README says. */
+export async function applyRbac(cluster: ControlPlane, options: string[] = []): Promise<void> {
+  const { code, stdout, stderr } = await nodegap(['rbac', ...options]);
   if (code !== 0) throw new Error(`nodegap rbac ended with ${code}: ${stderr}`);
   await cluster.kubectl(['apply', '-f', '-'], { stdin: stdout });
 }
