@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'commander';
+import { UsageError } from '../../lib/errors.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { printable } from '../../lib/printable.ts';
 import { nodeKindOf } from '../../lib/remediation/replacement.ts';
@@ -8,11 +9,13 @@ import type { RemediateEvent } from '../../local/remediate/events.ts';
 import type { OpenOptions } from '../../local/remediate/open.ts';
 import type { Remediation } from '../../local/remediate/remediation.ts';
 import type { Ending, Session } from '../../local/remediate/session.ts';
+import { readHeldSlots } from '../../local/remediate/shared-state.ts';
 import { type CommandContext, exitCodes } from '../context.ts';
 import { type Io, styleFor } from '../io.ts';
 import { tellLeftovers } from '../leftovers.ts';
 import {
   addNodeOptions,
+  type CommandOf,
   commandsOf,
   type NodeOptions,
   nodeNamed,
@@ -20,10 +23,14 @@ import {
   openCluster,
   openSession,
 } from '../node-command.ts';
-import { lineOf } from '../remediation-lines.ts';
+import { type DryRun, dryRun } from '../terminal/dry-run.ts';
+import { Progress } from '../terminal/progress.ts';
+import { terminalOf } from '../terminal/terminal.ts';
 import { packageVersion } from '../version.ts';
 
 interface RemediateOptions extends NodeOptions {
+  dryRun?: boolean;
+  output: DryRun['output'];
   yes?: boolean;
   resume?: boolean;
   evidence: string;
@@ -32,8 +39,9 @@ interface RemediateOptions extends NodeOptions {
 const help = `
 Runs the same workflow as in an AWS account, in this process: confirms the fault, isolates the node,
 waits, asks you, drains it, deletes its NodeClaim and verifies what comes in its place. Ctrl-C before
-the replacement is committed undoes what was done.
+the replacement is committed undoes what was done. --dry-run prints the whole plan and writes nothing.
 
+Exit codes of --dry-run: 0 nothing would be done, 2 something would be, 1 an error.
 Exit codes: 0 repaired, recovered or nothing to do, 2 ended without repair (denied, deferred,
 refused, someone else works on it), 1 an error, 130 ended by Ctrl-C (143 SIGTERM, 129 SIGHUP).`;
 
@@ -44,6 +52,18 @@ export function remediateCommand(context: CommandContext): Command {
     .description('repair or replace one node, as nodegap would in an AWS account')
     .argument('<node>', 'name of the node');
   return addNodeOptions(command)
+    .addOption(
+      new Option('--dry-run', 'print what would be done, and write nothing').conflicts([
+        'yes',
+        'resume',
+        'evidence',
+      ]),
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'how to print the plan of --dry-run')
+        .choices(['text', 'json', 'yaml'])
+        .default('text'),
+    )
     .addOption(new Option('--yes', 'approve now what would be asked before the drain'))
     .addOption(new Option('--resume', 'go on with what a remediation that was cut off left'))
     .addOption(
@@ -53,10 +73,16 @@ export function remediateCommand(context: CommandContext): Command {
     )
     .addHelpText('after', help)
     .action(async (name: string, options: RemediateOptions, self: Command) => {
+      checkOutput(options);
       const opened = await openCluster(io, options);
       try {
+        if (options.dryRun === true) {
+          context.exitCode = await plan(io, opened, name, options, programName(self));
+          return;
+        }
         const ending = await remediate(io, opened, name, options, programName(self));
-        io.stdout.write(`${printable(ending.message)}\n`);
+        // In a terminal the summary has said it.
+        if (io.stdout.isTTY !== true) io.stdout.write(`${printable(ending.message)}\n`);
         context.exitCode = ending.exitCode;
       } finally {
         opened.connection.transport.close();
@@ -66,6 +92,28 @@ export function remediateCommand(context: CommandContext): Command {
 
 function programName(command: Command): string {
   return command.parent?.name() ?? command.name();
+}
+
+function checkOutput({ dryRun, output }: RemediateOptions): void {
+  if (dryRun === true || output === 'text') return;
+  throw new UsageError(`--output ${output} is for the plan of --dry-run`);
+}
+
+async function plan(
+  io: Io,
+  { connection, config }: Opened,
+  name: string,
+  options: RemediateOptions,
+  program: string,
+): Promise<number> {
+  const commandOf = commandsOf(io, program, options);
+  const nodes = await connection.reader.listNodes();
+  tellLeftovers(io, nodes, await readHeldSlots(connection.transport), commandOf);
+  for (const note of config.notes) tellNote(io, note);
+  const { metadata } = nodeNamed(nodes, name, config.cluster);
+  const { output } = options;
+  const command = commandOf('remediate', metadata.name);
+  return dryRun(io, { connection, config, node: metadata.name, output, command });
 }
 
 async function remediate(
@@ -78,10 +126,39 @@ async function remediate(
   const { loaded, cluster, notes, refusal } = config;
   const commandOf = commandsOf(io, program, options);
   const nodes = await connection.reader.listNodes();
-  await tellLeftovers(io, connection.transport, nodes, commandOf, name);
-  if (refusal !== undefined) return { exitCode: exitCodes.found, ...refusal };
+  tellLeftovers(io, nodes, await readHeldSlots(connection.transport), commandOf, name);
   for (const note of notes) tellNote(io, note);
-  const tell = teller(io);
+  const progress = new Progress(terminalOf(io), loaded.config.timings);
+  try {
+    const shown = { progress, commandOf, nodes };
+    const ending =
+      refusal === undefined
+        ? await attempt(io, { connection, config }, name, options, shown)
+        : { exitCode: exitCodes.found, ...refusal };
+    progress.end(ending, { cluster, node: name, commandOf });
+    return ending;
+  } finally {
+    progress.close();
+  }
+}
+
+interface Shown {
+  progress: Progress;
+  commandOf: CommandOf;
+  nodes: readonly Node[];
+}
+
+async function attempt(
+  io: Io,
+  { connection, config: { loaded, cluster } }: Opened,
+  name: string,
+  options: RemediateOptions,
+  { progress, commandOf, nodes }: Shown,
+): Promise<Ending> {
+  const { ask } = progress;
+  const tell: Session['tell'] = (event) => {
+    progress.tell({ at: io.waiting.now(), ...event } as RemediateEvent);
+  };
   const session = await openSession(io, connection, cluster, { tell, commandOf });
   const gone = nodes.every(({ metadata }) => metadata.name !== name);
   const slot = (await session.state.heldSlots()).find(({ node }) => node === name);
@@ -91,7 +168,7 @@ async function remediate(
   const remediation = await open(io, session, {
     config: loaded,
     evidence: new FolderEvidence(options.evidence, randomUUID),
-    consent: { yes: options.yes === true },
+    consent: { yes: options.yes === true, ...(ask === undefined ? {} : { ask }) },
   });
   const takeBack = io.onSignal((signal) => remediation.onSignal(signal));
   try {
@@ -126,13 +203,6 @@ async function open(
     exitNow: (code) => io.exitNow(code),
     ...(io.wrapHandler === undefined ? {} : { wrapHandler: io.wrapHandler }),
   });
-}
-
-function teller(io: Io): Session['tell'] {
-  return (event) => {
-    const line = lineOf({ at: io.waiting.now(), ...event } as RemediateEvent);
-    if (line !== undefined) io.stderr.write(`${line}\n`);
-  };
 }
 
 function tellNote(io: Io, text: string): void {
