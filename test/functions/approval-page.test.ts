@@ -352,7 +352,7 @@ describe('an answer that comes second', () => {
     await asked.approvals.decide(asked.id, { decision: 'deny', by: 'bob', at: start, via: 'cli' });
     const { statusCode, body } = await asked.send('GET');
     expect(statusCode).toBe(200);
-    expect(body).toContain('By bob, through the CLI');
+    expect(body).toContain('By bob through the CLI');
     expect(body).not.toContain('<form');
   });
 

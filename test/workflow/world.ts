@@ -2,6 +2,7 @@
  * A whole nodegap over a simulated cluster, on a clock that jumps: the real handlers, the
  * synthesized machine, the real readers and writers, a scan every minute.
  */
+import type { ApprovalPage } from '../../functions/shared/ports.ts';
 import type { AwsWork } from '../../lib/aws-work.ts';
 import { loadConfig } from '../../lib/config/load.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
@@ -45,6 +46,8 @@ export interface WorldOptions {
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
   /** What AWS does to the cluster; nobody is asked without it. */
   awsWork?: AwsWork;
+  /** Where links of notices lead. */
+  approvalPage?: ApprovalPage;
   /** Stands between nodegap and the cluster. */
   wrap?: (client: ClusterReader & ClusterWriter) => ClusterReader & ClusterWriter;
 }
@@ -100,6 +103,9 @@ export class World {
       machines: this.cluster.autoScaling,
       terminator: this.cluster.autoScaling,
       ...(this.#options.awsWork === undefined ? {} : { awsWork: this.#options.awsWork }),
+      ...(this.#options.approvalPage === undefined
+        ? {}
+        : { approvalPage: this.#options.approvalPage }),
       random: () => 0.5,
       newId: () => `id-${++id}`,
       instances: this.cluster.instanceStatuses,

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { isoTime } from '../../clock.ts';
 import type { Approval, Decided } from '../../safety/approvals.ts';
 import { html, type Markup, trusted } from '../html/markup.ts';
+import { viaText } from '../via-text.ts';
 import { factSections, timeAgo } from './facts.ts';
 import { answerForm, type Problems } from './form.ts';
 import { style } from './style.ts';
@@ -76,14 +77,8 @@ export function answeredPage(approval: Approval, decided: Decided, now: number):
 
 function answeredText({ by, via, at, why }: Decided, now: number): string {
   if (why !== undefined) return `${why.message} (${why.code}), ${timeAgo(at, now)}.`;
-  return `By ${by}${via === undefined ? '' : `, ${viaText[via]}`}, ${timeAgo(at, now)}.`;
+  return `By ${by}${via === undefined ? '' : ` ${viaText(via)}`}, ${timeAgo(at, now)}.`;
 }
-
-const viaText = {
-  cli: 'through the CLI',
-  link: 'on this page',
-  terminal: 'at a terminal',
-} as const;
 
 /** The deadline is over. */
 export function expiredPage(approval: Approval, now: number): string {

@@ -6,6 +6,7 @@ import { stepsOf, stepsText } from '../../remediation/steps.ts';
 import type { WorkflowState } from '../../remediation/workflow-state.ts';
 import { faultLine } from '../fault-line.ts';
 import { quoted } from '../shell.ts';
+import { viaText } from '../via-text.ts';
 import { adviceFor } from './advice.ts';
 import { executionLink } from './links.ts';
 import { type Link, noticeFrom } from './notice.ts';
@@ -36,6 +37,7 @@ export function reportNotice(facts: ReportFacts): Notice {
     happened: [
       outcome.message,
       ...(confirm?.daemonSets ? [faultLine(confirm)] : []),
+      ...answerLines(state),
       ...(steps.length === 0 ? [] : [`Steps: ${stepsText(steps)}`]),
       ...evidence.map(evidenceLine),
     ],
@@ -44,6 +46,14 @@ export function reportNotice(facts: ReportFacts): Notice {
     links: linksOf(execution, evidence),
     ids: { code: outcome.code, cluster, pool, node, nodeUid, episode, attempt, execution },
   });
+}
+
+/** Whoever is told what was done is told who let it be done. */
+function answerLines({ answer }: WorkflowState): string[] {
+  if (answer?.via === undefined) return [];
+  const { decision, by, at, via, address } = answer;
+  const when = at === undefined ? '' : `, ${timeText(at)}`;
+  return [`Answered ${decision} by ${by} ${viaText(via, address)}${when}`];
 }
 
 function evidenceLine({ phase, ...kept }: AttemptEvidence): string {
