@@ -6,7 +6,6 @@ import { type Outcome, outcomeOf } from '../lib/remediation/outcome.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { curedBy, stepsOf, stepsText } from '../lib/remediation/steps.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
-import { reportNotice } from '../lib/report/notices/report-notice.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
 import type { PersonRequest } from '../lib/safety/episode-items.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
@@ -14,6 +13,7 @@ import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
 import { tellNode } from './shared/node-event.ts';
 import type { Ports } from './shared/ports.ts';
+import { tellPeople, voiceOf } from './shared/report-news.ts';
 import { taskHandler } from './shared/task.ts';
 
 type ReportPorts = Pick<
@@ -37,7 +37,8 @@ export function makeHandler(ports: ReportPorts) {
     const evidence = evidenceOf(state);
     const episodes = new Episodes(ports.table, ports.clock);
     const request = await requestOf(episodes, state);
-    const isRepeated = await repeatsItself(episodes, state, outcome);
+    const news = { state, execution, outcome, request };
+    const voice = await voiceOf(episodes, news, ports.clock.now());
     const kept = await episodes.recordOutcome(state, {
       code,
       message,
@@ -45,6 +46,7 @@ export function makeHandler(ports: ReportPorts) {
       ...(steps.length === 0 ? {} : { steps: stepsText(steps) }),
       ...(evidence.length === 0 ? {} : { evidence: evidenceLines(evidence).join('\n') }),
       ...(scope === undefined ? {} : { scope }),
+      ...(voice.kind === 'hush' ? {} : { told: true }),
     });
     const isCurrent = kept !== 'superseded';
     if (isCurrent) {
@@ -56,12 +58,10 @@ export function makeHandler(ports: ReportPorts) {
       if (outcome.node !== 'isolated') await new FaultStore(ports.table).clear(cluster, nodeUid);
     }
     const alerts = new Alerts(ports.table, ports.clock);
-    const news = isCurrent ? [`report#${execution}#${code}`] : [];
-    await alerts.tellOnce(cluster, news, async () => {
+    const keys = isCurrent ? [`report#${execution}#${code}`] : [];
+    await alerts.tellOnce(cluster, keys, async () => {
       await tellOnNode(ports, config, state, execution, outcome);
-      if (outcome.voice === 'alert' || (outcome.voice === 'notify' && !isRepeated)) {
-        await ports.notifier.notify(reportNotice({ state, execution, outcome }));
-      }
+      await tellPeople(ports, news, voice);
       ports.metrics.count('Outcome', 1, { cluster, code });
       if (cure !== undefined) ports.metrics.count('Cured', 1, { cluster, step: cure });
     });
@@ -87,19 +87,6 @@ async function requestOf(
 ): Promise<PersonRequest | undefined> {
   const last = await episodes.get(cluster, nodeUid);
   return last?.episode === episode && last.attempt === attempt ? last.request : undefined;
-}
-
-/** The attempt before ended in the same way and left the node alone too: no news. */
-async function repeatsItself(
-  episodes: Episodes,
-  { cluster, nodeUid, episode, attempt }: WorkflowState,
-  { code, node }: Outcome,
-): Promise<boolean> {
-  if (node !== 'untouched') return false;
-  const attempts = await episodes.attempts(cluster, nodeUid);
-  return attempts.some((before) => {
-    return before.episode === episode && before.attempt === attempt - 1 && before.code === code;
-  });
 }
 
 async function tellOnNode(

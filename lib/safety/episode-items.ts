@@ -17,6 +17,8 @@ export interface AttemptOutcome {
   evidence?: string;
   /** The scope whose breaker is waited for; without it, all of the cluster's. */
   scope?: Scope;
+  /** People are told of it; of the others `nodegap status` and the execution tell. */
+  told?: boolean;
 }
 
 /** A person's word that an attempt is to be made. */
@@ -142,14 +144,15 @@ function requestFrom(item: Item): { request?: PersonRequest } {
   return by === undefined ? {} : { request: { by, reason } };
 }
 
-export function outcomeFields(outcome: AttemptOutcome): Record<string, string | number> {
-  const { code, message, nextAttemptAt, scope, steps, evidence } = outcome;
+export function outcomeFields(outcome: AttemptOutcome): Record<string, string | number | boolean> {
+  const { code, message, nextAttemptAt, scope, steps, evidence, told } = outcome;
   return {
     code,
     message,
     nextAttemptAt,
     ...(steps === undefined ? {} : { steps }),
     ...(evidence === undefined ? {} : { evidence }),
+    ...(told === true ? { told } : {}),
     ...(scope === undefined ? {} : { scopeKind: scope.kind, scopeName: scope.name }),
   };
 }
@@ -166,6 +169,7 @@ function outcomeFrom(item: Item): AttemptOutcome {
     message: textOf(item, 'message'),
     nextAttemptAt: next,
     ...(steps === undefined ? {} : { steps }),
+    ...(item.told === true ? { told: true } : {}),
     ...(evidence === undefined ? {} : { evidence }),
     ...(item.scopeKind === undefined
       ? {}

@@ -78,7 +78,3 @@ function between(ending: Ending, node: string, from: string, to: string): string
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
-
-function firstLine(body: string): string {
-  return (body.split('\n', 1)[0] ?? '').replace(/\.$/, '');
-}

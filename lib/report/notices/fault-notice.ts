@@ -38,7 +38,7 @@ export function faultNotice(cluster: string, news: FaultNews): Notice {
     kind: 'alert',
     severity: severityOf(nodes.length),
     pool: poolOf(faults),
-    first: `${wordsOf(first)}${placeOf(nodes, cluster)}, and nodegap leaves it alone: ${message}`,
+    first: `${wordsOf(first, nodes, cluster)}, and nodegap leaves it alone: ${message}`,
     happened: [...(nodes.length > 1 ? [`Nodes: ${namesText(nodes)}`] : []), first?.message ?? ''],
     next: ['No node is touched for it. It is told again after a day, while it lasts'],
     todo: adviceFor(code, { cluster, node: first?.node, ...daemonSetOf(first) }),
@@ -101,14 +101,14 @@ function daemonSetOf(fault: Fault | undefined): { daemonSet?: string } {
   return { daemonSet: fault.daemonSet };
 }
 
-function wordsOf(fault: Fault | undefined): string {
-  if (fault === undefined) return 'Something is not Ready';
-  if (isConditionFault(fault)) return faultText(fault);
-  if (fault.cause === 'node-not-ready') return 'not Ready';
-  return faultWords([fault.daemonSet], fault.cause).replace(/ on it$| on it(?=,)/, '');
-}
-
-function placeOf(nodes: readonly string[], cluster: string): string {
+function wordsOf(fault: Fault | undefined, nodes: readonly string[], cluster: string): string {
   const where = nodes.length === 1 ? `node ${nodes[0] ?? ''}` : `${nodes.length} nodes`;
-  return ` on ${where} in cluster ${cluster}`;
+  const on = ` on ${where} in cluster ${cluster}`;
+  if (fault === undefined) return `something is not Ready${on}`;
+  if (fault.cause === 'node-not-ready') {
+    return nodes.length === 1
+      ? `node ${nodes[0] ?? ''} in cluster ${cluster} is not Ready`
+      : `${nodes.length} nodes in cluster ${cluster} are not Ready`;
+  }
+  return faultWords([subjectOf(fault)], fault.cause, faultText(fault), on);
 }

@@ -17,12 +17,14 @@ export interface ReportFacts {
   /** Execution ARN. */
   execution: string;
   outcome: Outcome;
+  /** Who asked for the attempt, when a person did. */
+  request?: { by: string; reason: string } | undefined;
   /** What is said of notices that are not sent after this one. */
-  silence?: string | undefined;
+  silences?: readonly string[];
 }
 
 export function reportNotice(facts: ReportFacts): Notice {
-  const { state, execution, outcome, silence } = facts;
+  const { state, execution, outcome, request, silences = [] } = facts;
   const evidence = evidenceOf(state);
   const { cluster, node, nodeUid, episode, attempt, confirm } = state;
   const pool = confirm?.pool;
@@ -36,12 +38,15 @@ export function reportNotice(facts: ReportFacts): Notice {
     first: firstLine(state, outcome),
     happened: [
       outcome.message,
+      ...(request === undefined
+        ? []
+        : [`asked for by ${request.by}${request.reason === '' ? '' : `: ${request.reason}`}`]),
       ...(confirm?.daemonSets ? [faultLine(confirm)] : []),
       ...answerLines(state),
       ...(steps.length === 0 ? [] : [`Steps: ${stepsText(steps)}`]),
       ...evidence.map(evidenceLine),
     ],
-    next: [nextLine(state, outcome), ...(silence === undefined ? [] : [silence])],
+    next: [nextLine(state, outcome), ...silences],
     todo: adviceOf(state, outcome),
     links: linksOf(execution, evidence),
     ids: { code: outcome.code, cluster, pool, node, nodeUid, episode, attempt, execution },

@@ -28,35 +28,47 @@ export function namesText(names: readonly string[], most = mostNamed): string {
   return `${names.slice(0, most).join(', ')}${more}`;
 }
 
+/** `{on}` is where. */
 const causeWords: Record<Exclude<FaultCause, 'node-condition' | 'node-not-ready'>, string> = {
-  missing: 'has no pod on it',
-  'unschedulable-resources': 'has no room on it',
-  'unschedulable-ports': 'has no free host port on it',
-  'untolerated-taint': 'is kept off it by a taint',
-  'image-pull': 'cannot get its image on it',
-  'config-error': 'lacks a Secret, ConfigMap or key on it',
-  'crash-loop': 'keeps crashing on it',
-  'oom-killed': 'keeps running out of memory on it',
-  'not-ready': 'runs on it and does not become Ready',
-  sandbox: 'gets no pod sandbox (network) on it',
-  starting: 'is still starting on it',
-  terminating: 'has only an old pod on it that does not go away',
-  rollout: 'is being rolled out on it',
-  evicted: 'was thrown out by its kubelet',
-  volume: 'cannot mount its volumes on it',
-  'create-blocked': 'gets no pod, because the API server refuses it',
-  unknown: 'is not Ready on it, and the cause is not understood',
+  missing: 'has no pod{on}',
+  'unschedulable-resources': 'has no room{on}',
+  'unschedulable-ports': 'has no free host port{on}',
+  'untolerated-taint': 'is kept away by a taint{on}',
+  'image-pull': 'cannot get its image{on}',
+  'config-error': 'lacks a Secret, a ConfigMap or a key of one{on}',
+  'crash-loop': 'keeps crashing{on}',
+  'oom-killed': 'keeps running out of memory{on}',
+  'not-ready': 'runs{on} and does not become Ready',
+  sandbox: 'gets no pod sandbox (network){on}',
+  starting: 'is still starting{on}',
+  terminating: 'has only an old pod{on}, which does not go away',
+  rollout: 'is being rolled out{on}',
+  evicted: 'was thrown out by the kubelet{on}',
+  volume: 'cannot mount its volumes{on}',
+  'create-blocked': 'gets no pod{on}, because the API server refuses it',
+  unknown: 'is not Ready{on}, and why is not understood',
 };
 
 /**
- * What is wrong with a node in plain words: `kube-system/aws-node keeps crashing on it`. `cause` is
- * one of faultCauses; another one, which an old execution may carry, stands as it is.
+ * What is wrong in plain words: `kube-system/aws-node keeps crashing on it`. `cause` is one of
+ * faultCauses; another one, which an old execution may carry, stands as it is. `text` is that of a
+ * condition.
  */
-export function faultWords(subjects: readonly string[], cause: string, text = ''): string {
+export function faultWords(
+  subjects: readonly string[],
+  cause: string,
+  text = '',
+  on = ' on it',
+): string {
   const [first = 'a required DaemonSet'] = subjects;
   const more = subjects.length > 1 ? ` (and ${subjects.length - 1} more)` : '';
-  if (cause === 'node-condition') return `it has ${text === '' ? first : text}`;
-  if (cause === 'node-not-ready') return 'the node itself is not Ready';
-  const words = causeWords[cause as keyof typeof causeWords] ?? `is not Ready on it: ${cause}`;
-  return `${first}${more} ${words}`;
+  if (cause === 'node-condition') {
+    const condition = text === '' ? first : text;
+    return on === ' on it' ? `it has ${condition}` : `${condition}${on}`;
+  }
+  if (cause === 'node-not-ready') {
+    return on === ' on it' ? 'the node itself is not Ready' : `the node itself is not Ready${on}`;
+  }
+  const words = causeWords[cause as keyof typeof causeWords] ?? `is not Ready{on}: ${cause}`;
+  return `${first}${more} ${words.replace('{on}', on)}`;
 }
