@@ -63,4 +63,11 @@ describe('nodegap rbac', () => {
     const { out } = await nodegap(['rbac', '--force-drain']);
     expect(out).toMatch(/- pods\n +verbs:\n +- delete/);
   });
+
+  it('gives people who remediate their rights on demand', async () => {
+    expect((await nodegap(['rbac'])).out).not.toContain('name: nodegap:operator');
+    const { out } = await nodegap(['rbac', '--operator']);
+    expect(out).toContain('name: nodegap:operator');
+    expect(out).toMatch(/^apiVersion: v1\nkind: Namespace\n/);
+  });
 });

@@ -11,6 +11,7 @@ import { countsOf, slotRequest } from '../safety/samples.ts';
 import { ApiError } from './harness/client.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import type { Identity } from './harness/identities.ts';
+import { applyNode } from './harness/objects.ts';
 import { waitFor } from './harness/wait.ts';
 import { applyRbac } from './support/rbac.ts';
 
@@ -83,6 +84,26 @@ test('an operator may change the state, and no other ConfigMap, Lease or Namespa
     const path = '/api/v1/namespaces/nodegap/configmaps/nodegap-journal';
     await expect(cluster.client(identity).get(path)).rejects.toMatchObject({ status: 403 });
   }
+});
+
+test('of a node an operator changes no more than the actuator may', async () => {
+  await applyNode(cluster.client(), { name: 'worker-1' });
+  const change = { metadata: { labels: { probe: 'x' } } };
+  const refusal = await waitFor(
+    () =>
+      cluster
+        .client('operator')
+        .patch('/api/v1/nodes/worker-1?dryRun=All', change)
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+    { timeout: 30_000, what: 'the admission policy to be in force' },
+  );
+  expect(refusal).toMatchObject({
+    status: 403,
+    message: expect.stringContaining('nodegap-actuator-node-changes'),
+  });
 });
 
 test('C103 the API server takes the Lease of a slot, and its renewals', async () => {
