@@ -4,6 +4,7 @@
  */
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { S3Client } from '@aws-sdk/client-s3';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { SNSClient } from '@aws-sdk/client-sns';
 import {
@@ -33,6 +34,7 @@ export class Account {
   readonly dynamodb = new DynamoDBClient({});
   readonly events = new EventBridgeClient({});
   readonly sfn = new SFNClient({});
+  readonly s3 = new S3Client({});
   readonly sns = new SNSClient({});
   // moto's queue URLs name a host of AWS.
   readonly sqs = new SQSClient({ useQueueUrlAsEndpoint: false });
@@ -62,7 +64,7 @@ export class Account {
   }
 
   async close(): Promise<void> {
-    for (const client of [this.dynamodb, this.events, this.sfn, this.sns, this.sqs]) {
+    for (const client of [this.dynamodb, this.events, this.s3, this.sfn, this.sns, this.sqs]) {
       client.destroy();
     }
     await this.#proxy.close();

@@ -7,6 +7,7 @@
  * scheduler (a test scans when it wants to).
  */
 import { PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import {
   DescribeExecutionCommand,
   GetExecutionHistoryCommand,
@@ -19,13 +20,14 @@ import type { ScanResult } from '../../functions/scan-cluster.ts';
 import { awsPorts, publisher, startScan, workflow } from '../../functions/shared/aws-ports.ts';
 import type { Ports } from '../../functions/shared/ports.ts';
 import { systemClock } from '../../lib/clock.ts';
+import type { Evidence } from '../../lib/evidence/document.ts';
 import { isolationAnnotation, isolationTaint } from '../../lib/safety/ownership.ts';
 import { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { operationOf } from '../permissions/aws-calls.ts';
 import { type Account, account, type Queue, region } from './account.ts';
 import { type DeployedFunctions, deployFunctions, type WrapHandler } from './deployed-functions.ts';
 import { eksEndpoint } from './eks-endpoint.ts';
-import { busInto, createMachine, topicInto } from './resources.ts';
+import { bucketInto, busInto, createMachine, topicInto } from './resources.ts';
 import { simulatedServices } from './simulated-services.ts';
 
 export const cluster = 'prod';
@@ -47,7 +49,13 @@ export interface ExecutionView {
 /** What the tests look at of a succeeded execution. */
 interface Output {
   answer?: { decision: string; by: string };
-  report: { code: string; node: string };
+  report: {
+    code: string;
+    node: string;
+    evidence: { phase: string; location: string; link: string }[];
+    requestedBy: string;
+    requestReason: string;
+  };
 }
 
 /** What tests themselves look at and ask for. */
@@ -167,6 +175,20 @@ export class Installation {
     return { status, input: JSON.parse(input), output: JSON.parse(output) };
   }
 
+  /** What lies in the bucket for evidence, by key, as S3 gives it back. */
+  async evidence(): Promise<Map<string, { encryption: string | undefined; document: Evidence }>> {
+    const { s3 } = this.#resources.account;
+    const Bucket = `${this.prefix}-evidence`;
+    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }));
+    const found = new Map();
+    for (const { Key = '' } of Contents) {
+      const { Body, ServerSideEncryption } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+      const document = JSON.parse((await Body?.transformToString()) ?? '');
+      found.set(Key, { encryption: ServerSideEncryption, document });
+    }
+    return found;
+  }
+
   /** Stops an execution wherever it is, as a person does in the console. */
   async stop(executionArn: string): Promise<void> {
     await this.#resources.account.sfn.send(new StopExecutionCommand({ executionArn }));
@@ -223,6 +245,7 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
   const topic = await topicInto(aws, prefix);
   const events = await busInto(aws, prefix);
   const machine = await createMachine(aws, prefix);
+  const bucket = await bucketInto(aws, prefix);
   const environment = {
     TABLE_NAME: table,
     TOPIC_ARN: topic.arn,
@@ -230,6 +253,9 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
     INSTALLATION: `${account}/${region}/${prefix}`,
     STATE_MACHINES: { public: machine },
     SCAN_FUNCTIONS: { public: `${prefix}-public-scan-cluster` },
+    EVIDENCE_BUCKET: bucket,
+    NODEGAP_VERSION: '0.0.0-test',
+    APPROVAL_PAGE_URL: 'https://page.example',
     AWS_REGION: region,
   };
   const simulated = new SimulatedCluster({

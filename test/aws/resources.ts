@@ -4,6 +4,12 @@ import {
   PutRuleCommand,
   PutTargetsCommand,
 } from '@aws-sdk/client-eventbridge';
+import {
+  type BucketLocationConstraint,
+  CreateBucketCommand,
+  PutBucketEncryptionCommand,
+  PutBucketVersioningCommand,
+} from '@aws-sdk/client-s3';
 import { CreateStateMachineCommand } from '@aws-sdk/client-sfn';
 import { CreateTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
 import { loadDefinition } from '../../local/workflow/definition.ts';
@@ -55,4 +61,27 @@ export async function createMachine(aws: Account, prefix: string): Promise<strin
     }),
   );
   return stateMachineArn;
+}
+
+/** The bucket for evidence, as the stack makes it: encrypted with S3's own key, and versioned. */
+export async function bucketInto(aws: Account, prefix: string): Promise<string> {
+  const Bucket = `${prefix}-evidence`;
+  await aws.s3.send(
+    new CreateBucketCommand({
+      Bucket,
+      CreateBucketConfiguration: { LocationConstraint: region as BucketLocationConstraint },
+    }),
+  );
+  await aws.s3.send(
+    new PutBucketEncryptionCommand({
+      Bucket,
+      ServerSideEncryptionConfiguration: {
+        Rules: [{ ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+      },
+    }),
+  );
+  await aws.s3.send(
+    new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }),
+  );
+  return Bucket;
 }

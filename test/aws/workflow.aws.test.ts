@@ -133,6 +133,121 @@ describe.concurrent('remediate-node', () => {
       expect(shown).not.toContain(taskToken);
     });
 
+    it('takes the answer of whoever has the link of the notice, once', async () => {
+      const { nodegap, execution } = await attempted('link', withLink);
+      const { id, listing } = await asked(nodegap);
+      const notices = await nodegap.notices();
+      const [link = ''] =
+        notices
+          .find(({ kind }) => kind === 'approval')
+          ?.body.match(/https:\/\/page\.example\/approvals\/\S+/) ?? [];
+      const [, , ofLink, secret = ''] = new URL(link).pathname.split('/');
+      expect(ofLink).toBe(id);
+      expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
+      const { node } = await nodegap
+        .describe(execution)
+        .then(({ input }) => input as { node: string });
+      const send = (method: string, fields: Record<string, string> = {}) =>
+        nodegap.call<{ statusCode: number; body: string }>('approval-page', {
+          version: '2.0',
+          requestContext: { http: { method, sourceIp: '203.0.113.7' } },
+          pathParameters: { id, secret },
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          body: Buffer.from(`${new URLSearchParams(fields)}`).toString('base64'),
+          isBase64Encoded: true,
+        });
+      const deny = { decision: 'deny', name: 'Ann', confirm: `deny ${node}` };
+      const page = await send('GET');
+      expect(page.statusCode).toBe(200);
+      expect(page.body).toContain(node);
+      expect((await send('POST')).statusCode).toBe(422);
+      expect((await nodegap.describe(execution)).status).toBe('RUNNING');
+      const answers = await Promise.all([send('POST', deny), send('POST', deny)]);
+      expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 409]);
+
+      const { status, output } = await ended(nodegap, execution);
+      expect(status).toBe('SUCCEEDED');
+      const answer = { decision: 'deny', by: 'Ann', via: 'link', address: '203.0.113.7' };
+      expect(output).toMatchObject({ answer, report: { code: 'denied' } });
+      expect(nodegap.traces(node)).toEqual([]);
+      expect(evictions(nodegap)).toEqual([]);
+      expect((await send('POST', deny)).statusCode).toBe(409);
+      const history = JSON.stringify(await nodegap.history(execution));
+      const kept = await nodegap.ports.table.get({ pk: 'approval-links', sk: id });
+      expect(kept?.hashes).toEqual(new Set([expect.stringMatching(/^[0-9a-f]{64}$/)]));
+      const shown = JSON.stringify([listing, nodegap.logs, nodegap.metrics, output]);
+      expect(shown).toContain(id);
+      for (const each of [history, shown]) expect(each).not.toContain(secret);
+    });
+
+    it('C119 makes the attempt that a person asks for, and keeps what the node was', async () => {
+      const nodegap = await installed('request');
+      const bad = firstNode(nodegap);
+      nodegap.cluster.setFault({ node: bad.node, daemonSet: cni }, { kind: 'sandbox' });
+      // What the scan says is lost, so that nobody but a person asks.
+      await vi.waitFor(async () => {
+        expect(await nodegap.call('scan-cluster', { cluster })).toMatchObject({ attempts: 1 });
+      }, patient);
+      await nodegap.dropEvents();
+      expect(await nodegap.executions()).toEqual([]);
+
+      const person = new AccountClient({ functionName: nodegap.functionName('request-node') });
+      const by = await person.identity();
+      const start = { action: 'start', node: bad.node, by, reason: 'the disk is loud' };
+      const answer = person.ask(start);
+      await vi.waitFor(async () => expect(await nodegap.deliverEvents()).toBe(1), patient);
+      const started = await answer;
+      const [execution = ''] = await nodegap.executions();
+      expect(started).toMatchObject({
+        kind: 'started',
+        ...bad,
+        execution: execution.split(':').at(-1),
+        link: expect.stringContaining(execution),
+      });
+      expect(started.warning).toBeUndefined();
+      expect(await person.ask(start)).toMatchObject({
+        kind: 'running',
+        execution: started.execution,
+      });
+      expect(await nodegap.executions()).toEqual([execution]);
+      const { nodeUid, episode, attempt } = started;
+      const follow = { action: 'follow', cluster, nodeUid, episode, attempt };
+      expect(await person.ask(follow)).toMatchObject({ kind: 'working' });
+
+      const { output } = await ended(nodegap, execution);
+      const report = output?.report;
+      expect(report).toMatchObject({
+        code: 'replaced',
+        requestedBy: by,
+        requestReason: 'the disk is loud',
+      });
+      const kept = await nodegap.evidence();
+      const at = (phase: string) => `evidence/${cluster}/${nodeUid}/e1-a1-before-${phase}.json`;
+      expect([...kept.keys()].sort()).toEqual([at('drain'), at('replace')]);
+      for (const phase of ['drain', 'replace']) {
+        const { encryption, document } = kept.get(at(phase)) ?? {};
+        expect(encryption).toBe('AES256');
+        expect(document).toMatchObject({ schemaVersion: 1, phase, execution, ...bad, cut: [] });
+        expect(document?.judgement.faults).toMatchObject([{ subject: cni, cause: 'sandbox' }]);
+        expect(document?.objects.node).toMatchObject({ metadata: { uid: nodeUid } });
+        expect(document?.objects.nodeClaim).toBeDefined();
+        expect(document?.isolation).toMatchObject({ execution, cordoned: true });
+        expect(report?.evidence).toContainEqual({
+          phase,
+          location: `s3://${nodegap.prefix}-evidence/${at(phase)}`,
+          link: expect.stringContaining(encodeURIComponent(at(phase))),
+        });
+      }
+      const before = kept.get(at('drain'))?.document.objects.pods.length ?? 0;
+      const after = kept.get(at('replace'))?.document.objects.pods.length ?? 0;
+      expect(before).toBeGreaterThan(after);
+      expect(await person.ask(follow)).toMatchObject({
+        kind: 'ended',
+        code: 'replaced',
+        evidence: expect.stringContaining(at('replace')),
+      });
+    });
+
     it('starts one execution of a name, however often it is started', async () => {
       const nodegap = await installed('twice');
       const { node, nodeUid } = firstNode(nodegap);
@@ -234,7 +349,7 @@ describe.concurrent('remediate-node', () => {
 
 describe('the rights of the functions', () => {
   const template = synthesize(
-    `clusters:\n  - { name: ${cluster}, region: ${region}, mode: act }\n`,
+    `clusters:\n  - { name: ${cluster}, region: ${region}, mode: act }\napprovals: { link: true }\n`,
     account,
   )[`nodegap-${account}-${region}`];
   const policiesOf = (prefix: string) => {
@@ -272,6 +387,7 @@ describe('the rights of the functions', () => {
 // ── the scene ──────────────────────────────────────────────────────────────────────────────────
 
 const always = 'approvals: { policy: always }\n';
+const withLink = 'approvals: { policy: always, link: true }\n';
 const patient = { timeout: 240_000, interval: 1_000 };
 
 /** An installation of its own over ten nodes with a required CNI and a workload under a budget. */

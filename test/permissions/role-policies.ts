@@ -21,6 +21,7 @@ const arnOf: Record<string, (properties: Record<string, string>, id: string) => 
   'AWS::SQS::Queue': ({ QueueName }) => `sqs:<place>:${QueueName}`,
   'AWS::Lambda::Function': ({ FunctionName }) => `lambda:<place>:function:${FunctionName}`,
   'AWS::Logs::LogGroup': ({ LogGroupName }) => `logs:<place>:log-group:${LogGroupName}:*`,
+  'AWS::S3::Bucket': () => `s3:::${synthesizedPrefix}-evidence`,
   'AWS::KMS::Key': (_properties, id) => `kms:<place>:key/${id}`,
 };
 
