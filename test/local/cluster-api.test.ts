@@ -57,6 +57,7 @@ describe('the API server', () => {
       'policy',
       'storage.k8s.io',
       'karpenter.sh',
+      'coordination.k8s.io',
     ]);
     const core = (await api.get('/api/v1')).body.resources as { name: string }[];
     expect(core.map(({ name }) => name)).toEqual([
