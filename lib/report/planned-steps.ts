@@ -150,7 +150,7 @@ function drainSteps(foreseen: Foreseen, work: ForeseenWork): PlannedStep[] {
         ];
   switch (result?.next) {
     case 'blocked': {
-      const detail = `a person, up to ${formatDuration(approval)}, if no budget frees itself: ${result.message}`;
+      const detail = `a person, up to ${formatDuration(approval)}, about ${left(result.remaining)}`;
       return [
         eviction,
         ...forced,
@@ -158,7 +158,7 @@ function drainSteps(foreseen: Foreseen, work: ForeseenWork): PlannedStep[] {
       ];
     }
     case 'stay-isolated': {
-      const detail = `if no budget frees itself: ${result.message}`;
+      const detail = `with ${left(result.remaining)}`;
       return [
         eviction,
         ...forced,
@@ -168,6 +168,11 @@ function drainSteps(foreseen: Foreseen, work: ForeseenWork): PlannedStep[] {
     default:
       return [eviction, ...forced];
   }
+}
+
+/** Pods that a drain would not get rid of. */
+function left(remaining: number): string {
+  return `the ${plural(remaining, 'pod')} below that would not go by themselves, unless a budget frees itself`;
 }
 
 function recheck(): PlannedStep {

@@ -55,19 +55,18 @@ function headBlock(plan: RemediationPlan, options: PlanTextOptions): string[] {
 function verdictLines(plan: RemediationPlan, options: PlanTextOptions): string[] {
   const { style } = options;
   const arrow = planArrow(plan.steps);
-  if (plan.stoppedAt === undefined) {
-    return indented(`would be done: ${arrow}`, 0, options, (line) => style.bold(line));
-  }
+  const bold = (text: string) => indented(text, 0, options, style.bold);
+  const below = (text: string) => indented(text, 2, options);
   const sentence = `${plan.message} (${plan.code}, at ${plan.stoppedAt})`;
-  const retry = plan.retryAt === undefined ? [] : [`not before ${plan.retryAt}`];
-  const head = plan.waits === true ? 'not yet' : 'nothing would be done';
-  const otherwise =
-    arrow === ''
-      ? []
-      : [`${plan.waits === true ? 'remediate waits for that, then' : 'otherwise'}: ${arrow}`];
+  if (plan.stoppedAt === undefined) return bold(`would be done: ${arrow}`);
+  if (plan.waits === true) {
+    const first = `not at once: ${plan.message} (${plan.code}); remediate waits for that`;
+    return [...bold(`would be done: ${arrow}`), ...below(first)];
+  }
   return [
-    ...indented(`${head}: ${sentence}`, 0, options, (line) => style.bold(line)),
-    ...[...retry, ...otherwise].flatMap((line) => indented(line, 2, options)),
+    ...bold(`nothing would be done: ${sentence}`),
+    ...(plan.retryAt === undefined ? [] : below(`not before ${plan.retryAt}`)),
+    ...(arrow === '' ? [] : below(`otherwise: ${arrow}`)),
   ];
 }
 
