@@ -16,6 +16,9 @@ const objectLabel = 'nodegap.dev/object';
 const markAnnotation = 'nodegap.dev/transaction';
 const slotAnnotation = 'nodegap.dev/slot';
 
+/** Shorter than a Lease lasts, so that a renewal that hangs is sent again in time. */
+const TIMEOUT_MS = 8_000;
+
 export type ObjectKind = 'configmap' | 'lease';
 
 /** coordination.k8s.io/v1 LeaseSpec. Times are MicroTimes, with six digits after the second. */
@@ -167,6 +170,7 @@ export class Objects {
       method,
       path,
       query,
+      timeoutMs: TIMEOUT_MS,
       ...(body === undefined
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),

@@ -23,6 +23,8 @@ interface PolicyRule {
   apiGroups: string[];
   resources: string[];
   verbs: string[];
+  /** These objects only. */
+  resourceNames?: string[];
 }
 
 const readerRules: PolicyRule[] = [
@@ -57,6 +59,11 @@ const stateRules: PolicyRule[] = [
     resources: ['leases'],
     verbs: ['get', 'list', 'create', 'update', 'delete'],
   },
+];
+
+/** The uid of this namespace tells clusters apart. */
+const operatorRules: PolicyRule[] = [
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get'], resourceNames: ['kube-system'] },
 ];
 
 export interface RbacOptions {
@@ -100,8 +107,10 @@ export function rbacManifests({
     clusterRoleBinding(actuatorName, [actuatorGroup, ...operators]),
     ...(operator
       ? [
+          clusterRole(operatorName, operatorRules),
+          clusterRoleBinding(operatorName, operators),
           role(operatorName, stateNamespace, stateRules),
-          roleBinding(operatorName, stateNamespace, [operatorGroup]),
+          roleBinding(operatorName, stateNamespace, operators),
         ]
       : []),
     nodeChangesPolicy(),

@@ -5,6 +5,7 @@ import { openClusterState } from '../../lib/cluster-state/open.ts';
 import { createTransport, type Transport } from '../../lib/kubernetes/transport.ts';
 import { systemPacing } from '../../lib/pacing.ts';
 import { Slots } from '../../lib/safety/slots.ts';
+import { readInstallation } from '../../local/remediate/installation.ts';
 import { describeStateTable } from '../local/table-contract.ts';
 import { parallelLimits } from '../safety/contention.ts';
 import { countsOf, slotRequest } from '../safety/samples.ts';
@@ -59,6 +60,12 @@ test('without its rights it says what to apply, and with the right makes the nam
   });
 });
 
+test('an operator may tell the cluster from others', async () => {
+  await expect(readInstallation(transportOf('operator'))).resolves.toMatch(
+    /^local\/[-0-9a-f]{36}$/,
+  );
+});
+
 test('an operator may change the state, and no other ConfigMap, Lease or Namespace', async () => {
   const client = cluster.client('operator');
   const refused = [
@@ -69,6 +76,8 @@ test('an operator may change the state, and no other ConfigMap, Lease or Namespa
     () => client.get('/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'),
     () => client.create('/api/v1/namespaces', { metadata: { name: 'x' } }),
     () => client.delete('/api/v1/namespaces/nodegap'),
+    () => client.get('/api/v1/namespaces/default'),
+    () => client.get('/api/v1/namespaces'),
     () => client.get('/api/v1/namespaces/nodegap/secrets'),
     () => client.delete('/api/v1/nodes/worker-1'),
   ];

@@ -98,11 +98,18 @@ describe('rbacManifests', () => {
   it("gives people who remediate the actuator's rights and a namespace for their state", () => {
     const printed = rbacManifests({ operator: true }) as Manifest[];
     expect(rightsOf(operatorGroup)).toEqual([]);
-    expect(rightsOf(operatorGroup, printed)).toEqual(rightsOf(actuatorGroup));
+    expect(rightsOf(operatorGroup, printed)).toEqual(
+      [...rightsOf(actuatorGroup), 'get namespaces'].sort(),
+    );
     expect(rightsOf(actuatorGroup, printed)).toEqual(rightsOf(actuatorGroup));
     expect(printed[0]).toMatchObject({ kind: 'Namespace', metadata: { name: 'nodegap' } });
     const verbs = ['get', 'list', 'create', 'update', 'delete'];
     expect(printed.filter(({ metadata }) => metadata.name === 'nodegap-operator')).toMatchObject([
+      {
+        kind: 'ClusterRole',
+        rules: [{ resources: ['namespaces'], resourceNames: ['kube-system'] }],
+      },
+      { kind: 'ClusterRoleBinding', subjects: [{ name: operatorGroup }] },
       {
         kind: 'Role',
         metadata: { namespace: 'nodegap' },

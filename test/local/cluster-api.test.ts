@@ -65,6 +65,8 @@ describe('the API server', () => {
       'pods',
       'events',
       'persistentvolumeclaims',
+      'configmaps',
+      'namespaces',
     ]);
     const { cluster } = makeCluster({ karpenter: false });
     const bare = await serve(cluster);
