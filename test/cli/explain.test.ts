@@ -92,6 +92,15 @@ describe('nodegap explain', () => {
     expect(plan).toMatch(/leave 3 pods\n {4}kube-system\/node-agent-hxv8l \(of a DaemonSet\)/);
   });
 
+  it('says whom nodegap asks about this node, and by which entry of the configuration', async () => {
+    const yaml =
+      'clusters: [{ name: a, region: eu-west-1 }]\napprovals: { pools: { general: always } }\n';
+    const argv = ['explain', 'n2', '--file', dumpOf('C30'), '--config', '-'];
+    const { out } = await nodegap(argv, { stdin: yaml });
+    expect(out).toMatch(/asks +a person, before every drain .* \(approvals\.pools\.general\)/);
+    expect(out).toMatch(/\d\. ask: a person, up to 12h/);
+  });
+
   it('says in the step of the drain, and in the scan of a dump, that a person is asked', async () => {
     expect(await explain('C71', 'n2')).toMatch(/\d\. drain: .*; asks a person: 1 pod$/m);
     const { out } = await nodegap(['scan', '--file', dumpOf('C71'), '--all-daemonsets']);

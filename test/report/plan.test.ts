@@ -81,6 +81,18 @@ describe('planFor', () => {
     expect(plan.indexOf('ask')).toBe(plan.indexOf('taint') - 1);
   });
 
+  it.each<[Partial<Gap>, boolean]>([
+    [{ cause: 'sandbox', pool: 'db' }, true],
+    [{ cause: 'sandbox', pool: 'web' }, false],
+    [{ cause: 'sandbox' }, false],
+    [{ cause: 'volume', pool: 'web' }, true],
+  ])('asks before the drain of %o by the policy of its pool and cause: %s', (gap, asks) => {
+    const config = defaultConfig('prod', 'eu-west-1');
+    config.approvals.pools = { db: 'always' };
+    config.approvals.causes = { volume: 'always' };
+    expect(names(gap, { config }).includes('ask')).toBe(asks);
+  });
+
   it.each<[string, Partial<PlanInput>, RegExp]>([
     ['a machine in no known group', { kind: 'unknown', claim: 'none' }, /by a person/],
     ['a self-managed node', { kind: 'self-managed' }, /kind self-managed are replaced by a person/],
