@@ -181,7 +181,14 @@ describe.concurrent('remediate-node', () => {
     });
 
     it('C119 makes the attempt that a person asks for, and keeps what the node was', async () => {
-      const nodegap = await installed('request');
+      // A managed node group, so that the request is judged by what EKS says of it, too.
+      const nodegap = await installed(
+        'request',
+        '',
+        'holdDown: 1s',
+        'network: public',
+        'node-group',
+      );
       const bad = firstNode(nodegap);
       nodegap.cluster.setFault({ node: bad.node, daemonSet: cni }, { kind: 'sandbox' });
       // What the scan says is lost, so that nobody but a person asks.
@@ -230,7 +237,6 @@ describe.concurrent('remediate-node', () => {
         expect(document).toMatchObject({ schemaVersion: 1, phase, execution, ...bad, cut: [] });
         expect(document?.judgement.faults).toMatchObject([{ subject: cni, cause: 'sandbox' }]);
         expect(document?.objects.node).toMatchObject({ metadata: { uid: nodeUid } });
-        expect(document?.objects.nodeClaim).toBeDefined();
         expect(document?.isolation).toMatchObject({ execution, cordoned: true });
         expect(report?.evidence).toContainEqual({
           phase,
@@ -396,6 +402,7 @@ async function installed(
   yaml = '',
   timings = 'holdDown: 1s',
   clusterYaml = 'karpenterNodeRepair: on',
+  managedBy: 'node-group' | undefined = undefined,
 ) {
   const installation = await install(aws, {
     prefix,
@@ -404,14 +411,15 @@ async function installed(
 timings:
   { nodeGrace: 0s, podGrace: 0s, confirmation: 0s, holdUp: 1s, poll: 5s, approval: 1m, ${timings} }
 ${yaml}`,
-    build,
+    build: (simulated) => build(simulated, managedBy),
   });
   installations.push(installation);
   return installation;
 }
 
-function build(simulated: SimulatedCluster): void {
-  simulated.addPool('general', { nodes: 10, zones: ['eu-west-1a'] });
+function build(simulated: SimulatedCluster, managedBy: 'node-group' | undefined): void {
+  const manager = managedBy === undefined ? {} : { managedBy };
+  simulated.addPool('general', { nodes: 10, zones: ['eu-west-1a'], ...manager });
   simulated.addDaemonSet({ name: 'aws-node', priorityClassName: 'system-node-critical' });
   // One fits on a node, so that an evicted pod needs a new node.
   simulated.addDeployment({ name: 'web', replicas: 10, cpu: 3, pdb: { maxUnavailable: 1 } });
