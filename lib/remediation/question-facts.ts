@@ -123,8 +123,9 @@ function asksText(question: Question, { policy, from }: AppliedPolicy): string {
 }
 
 /**
- * What the node is acted on for now. Where that cannot be told, what it was isolated for: behind
- * nodegap's own taint a gap looks like another one.
+ * What the node is acted on for now, or else what is seen on it: AWS is not asked here, so a node that
+ * is not Ready may not be judged. Where nothing is seen, what it was isolated for: behind nodegap's own
+ * taint a gap looks like another one.
  */
 function faultFacts({ situation, state }: FactsRead): FaultFact[] {
   const judgement = situation?.judgement;
@@ -134,9 +135,12 @@ function faultFacts({ situation, state }: FactsRead): FaultFact[] {
   }
   const { confirm } = state;
   const seen = faultsOf(situation?.detection ?? { gaps: [] }).filter(
-    ({ nodeUid, required }) => nodeUid === state.nodeUid && required,
+    ({ nodeUid, required, cause }) =>
+      nodeUid === state.nodeUid && required && cause !== 'untolerated-taint',
   );
-  if (confirm === undefined || confirm.daemonSets === '') return seen.map(factOf);
+  if (seen.length > 0 || confirm === undefined || confirm.daemonSets === '') {
+    return seen.map(factOf);
+  }
   return confirm.daemonSets.split(',').map((subject) => ({
     subject,
     text: subject,

@@ -123,6 +123,24 @@ describe('the facts of a question', () => {
     expect(will(facts, 'approve')).toContain('evict its pods');
   });
 
+  it('tell what is seen on a node that cannot be judged without AWS', () => {
+    const situation = read().situation;
+    if (situation === undefined) throw new Error('there is one');
+    const silent = gapOf({ cause: 'node-not-ready', message: 'the node is NotReady' });
+    const facts = factsOf(
+      read({
+        situation: {
+          ...situation,
+          judgement: { kind: 'wait', code: 'observer-unknown', message: 'no answer', doubt: true },
+          detection: { ...situation.detection, gaps: [silent, gapOf({ nodeUid: 'another' })] },
+        },
+      }),
+    );
+    expect(facts.faults).toMatchObject([
+      { cause: 'node-not-ready', blame: 'node', message: 'the node is NotReady' },
+    ]);
+  });
+
   it('do not speak of another node of the same name', () => {
     const situation = read().situation;
     if (situation === undefined) throw new Error('there is one');
