@@ -162,6 +162,10 @@ async function attempt(
   const session = await openSession(io, connection, cluster, { tell, commandOf });
   const gone = nodes.every(({ metadata }) => metadata.name !== name);
   const slot = (await session.state.heldSlots()).find(({ node }) => node === name);
+  if (gone && slot === undefined && options.resume === true) {
+    const message = `nothing is left over: there is no node ${name} any more, and no slot of it`;
+    return { exitCode: exitCodes.ok, code: 'nothing-left-over', message };
+  }
   // Of a node that is gone, only how its replacement ends can still be looked at.
   const node = gone && slot !== undefined ? undefined : nodeNamed(nodes, name, cluster);
   if (node !== undefined) tellKind(io, node);

@@ -40,8 +40,11 @@ export async function begin(
       const arn = clusterArn(entry, installation);
       const name = executionName({ cluster, clusterArn: arn, nodeUid, episode, attempt });
       const input: AttemptInput = { cluster, ...target, episode, attempt };
+      const execution = executionOf(runner, name);
+      // Before anything else, so that whoever comes next knows whether somebody is at it.
+      await episodes.setExecution(input, execution);
       await workflow.start(cluster, name, input);
-      return { kind: 'begun', execution: executionOf(runner, name), input };
+      return { kind: 'begun', execution, input };
     }
     const busy = await busyWith(session, target.nodeUid);
     if (busy !== undefined) return { kind: 'refused', ending: busy };

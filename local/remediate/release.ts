@@ -64,6 +64,8 @@ export async function release(
     config: async () => config,
     installation,
     log: silent,
+    metrics: { count: () => undefined },
+    metrics: { count: () => undefined },
     table: state.table,
     clients: { connect: async () => client },
   };

@@ -3,11 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectFromKubeconfig } from '../../lib/kubernetes/kubeconfig.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { isolationAnnotation } from '../../lib/safety/ownership.ts';
 import type { ServedCluster } from '../../local/cluster/api/http-server.ts';
 import type { Fault } from '../../local/cluster/faults.ts';
 import { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
+import { nodegap, type Run } from '../cli/run.ts';
 import { SharedClock } from './shared-clock.ts';
 
 const program = join(import.meta.dirname, 'program.ts');
@@ -84,7 +86,13 @@ export class Stage {
   constructor({ nodes = 10, managedBy = 'karpenter' }: StageOptions = {}) {
     const start = Date.parse('2026-11-29T12:00:00Z');
     this.clock = new SharedClock({ start, real: Date.now(), scale });
-    this.cluster = new SimulatedCluster({ clock: this.clock, name: 'prod' });
+    const delays = {
+      nodeLaunch: 5_000,
+      nodeReady: 2_000,
+      instanceShutdown: 2_000,
+      podStart: 1_000,
+    };
+    this.cluster = new SimulatedCluster({ clock: this.clock, name: 'prod', delays });
     this.cluster.addPool('general', { nodes, zones: ['eu-west-1a'], managedBy });
     this.cluster.addDaemonSet({ name: 'aws-node', priorityClassName: 'system-node-critical' });
     this.cluster.addDeployment({
@@ -122,14 +130,14 @@ users: [{name: u, user: {token: secret-token}}]
     return bad;
   }
 
-  configure(yaml: string, mode: 'act' | 'observe' = 'act'): void {
+  configure(yaml: string, mode: 'act' | 'observe' = 'act', confirmation = '5s'): void {
     writeFileSync(
       join(this.folder, 'nodegap.yaml'),
       `clusters: [{name: prod, region: eu-west-1, mode: ${mode}}]
 timings:
   nodeGrace: 0s
   podGrace: 0s
-  confirmation: 5s
+  confirmation: ${confirmation}
   holdDown: 5s
   holdUp: 5s
   poll: 5s
@@ -161,6 +169,18 @@ ${yaml}`,
 
   run(argv: string[], env: Record<string, string> = {}): Promise<Ended> {
     return this.start(argv, env).ended;
+  }
+
+  /** Runs `nodegap ARGV` on the cluster inside the test, as a process of its own would. */
+  command(argv: string[]): Promise<Run> {
+    const where = ['--kubeconfig', join(this.folder, 'kubeconfig')];
+    const config = ['--config', join(this.folder, 'nodegap.yaml')];
+    const evidence = argv[0] === 'remediate' ? ['--evidence', join(this.folder, 'evidence')] : [];
+    return nodegap([...argv, ...where, ...config, ...evidence], {
+      connect: connectFromKubeconfig,
+      clock: this.clock,
+      waiting: this.clock,
+    });
   }
 
   node(name: string): Node | undefined {
