@@ -2,7 +2,6 @@
  * The ports of the domain: everything outside that it talks to. Adapters for AWS live in lib/aws,
  * those for a single Kubernetes cluster in lib/kubernetes, those for demo and tests in local/.
  */
-import type { Evidence, SavedEvidence } from './evidence/document.ts';
 import type { ClusterFacts } from './gap/model.ts';
 import type {
   DaemonSet,
@@ -16,6 +15,8 @@ import type {
 } from './kubernetes/objects.ts';
 import type { WholeReads } from './kubernetes/whole-reads.ts';
 import type { LeaseReading, Remediation } from './observation-ports.ts';
+
+export type { EvidenceStore } from './evidence/document.ts';
 
 /** One JSON Patch operation (RFC 6902). */
 export type JsonPatchOperation =
@@ -274,14 +275,6 @@ export interface Notice {
 
 export interface Notifier {
   notify(notice: Notice): Promise<void>;
-}
-
-/**
- * Keeps what a node was before it is drained or replaced. A document of the same identity that is
- * there already stays as it is, and counts as saved. Throws when it cannot be saved.
- */
-export interface EvidenceStore {
-  save(evidence: Evidence): Promise<SavedEvidence>;
 }
 
 /** An event on the nodegap bus, source `nodegap`. */

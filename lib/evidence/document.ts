@@ -67,3 +67,11 @@ export interface SavedEvidence {
   /** Of the AWS console, for a person who may read it. */
   link?: string;
 }
+
+/**
+ * Keeps what a node was before it is drained or replaced. A document of the same identity that is
+ * there already stays as it is, and counts as saved. Throws when it cannot be saved.
+ */
+export interface EvidenceStore {
+  save(evidence: Evidence): Promise<SavedEvidence>;
+}

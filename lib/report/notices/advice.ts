@@ -52,8 +52,9 @@ const group = `See the state of its Auto Scaling group in the EC2 console. ${unc
 export const advice: Record<string, string> = {
   replaced: nothing,
   recovered: nothing,
-  denied: 'Nothing, unless the fault troubles you: nodegap request {node}',
-  'released-by-person': 'Nothing, unless the fault troubles you: nodegap request {node}',
+  denied: 'Nothing, unless the fault troubles you: nodegap request {node} --cluster {cluster}',
+  'released-by-person':
+    'Nothing, unless the fault troubles you: nodegap request {node} --cluster {cluster}',
   'drain-blocked': `Free the pods named above (raise their budget, move bare pods). ${uncordon}`,
   'replaced-by-person': replaceYourself,
   'no-claim': replaceYourself,

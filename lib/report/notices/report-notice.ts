@@ -145,7 +145,7 @@ function newNodeOf({ verification }: WorkflowState): string {
   return newNode === '' ? '; no new node was needed' : `; ${newNode} took its place and is well`;
 }
 
-function nextLine({ node }: WorkflowState, outcome: Outcome): string {
+function nextLine({ node, cluster }: WorkflowState, outcome: Outcome): string {
   const { nextAttempt, closesEpisode } = outcome;
   if (typeof nextAttempt === 'number') {
     const at = timeText(nextAttempt);
@@ -158,7 +158,7 @@ function nextLine({ node }: WorkflowState, outcome: Outcome): string {
   }
   return closesEpisode
     ? 'Nothing: the episode is closed'
-    : `Nothing more in this episode, unless a person asks: nodegap request ${quoted(node)}`;
+    : `Nothing more in this episode, unless a person asks: nodegap request ${quoted(node)} --cluster ${quoted(cluster)}`;
 }
 
 function adviceOf({ cluster, node, confirm }: WorkflowState, { code, node: left }: Outcome) {
