@@ -97,7 +97,9 @@ export class ClusterTable implements StateTable {
     const { clock, patience, objects, newId } = this.#options;
     const old = clock.now() / 1000 - 86_400;
     const { objects: all } = await this.#read({ parts: everyPart });
-    const expired = all.flatMap(itemsOf).filter(({ ttl }) => typeof ttl === 'number' && ttl < old);
+    const expired = all
+      .flatMap(readableItemsOf)
+      .filter(({ ttl }) => typeof ttl === 'number' && ttl < old);
     for (let start = 0; start < expired.length; start += 50) {
       const writes = expired.slice(start, start + 50).map(({ pk, sk, ttl }): Write => {
         const condition = { kind: 'equals', attribute: 'ttl', value: Number(ttl) } as const;
@@ -231,6 +233,16 @@ function outcomeOf(
 
 function itemsOf(object: StateObject): Item[] {
   return Object.entries(object.texts).map(([key, text]) => itemFromText(text, nameOf(object, key)));
+}
+
+/** What is not readable is named to whoever needs it, and keeps nobody else from working. */
+function readableItemsOf(object: StateObject): Item[] {
+  try {
+    return itemsOf(object);
+  } catch (error) {
+    if (error instanceof NodegapError && error.code === 'State.Corrupt') return [];
+    throw error;
+  }
 }
 
 function itemIn(object: StateObject | undefined, key: string): Item | undefined {

@@ -41,7 +41,7 @@ export interface ClusterState {
 }
 
 /**
- * Opens the state, and makes namespace and journal when they are missing.
+ * Opens the state, makes namespace and journal when they are missing, and removes what expired.
  * @throws KubernetesError `forbidden` with what to apply; NodegapError `State.NewerVersion`,
  * `State.OtherInstallation`, `State.Corrupt`, `State.Unavailable`.
  */
@@ -64,6 +64,7 @@ export async function openClusterState(
         : pacing.sleep(ms),
   });
   const table = new ClusterTable({ ...shared, leaseSeconds, newId });
+  await table.sweep();
   return { table, leases, cluster: owner.cluster, identity };
 }
 

@@ -24,6 +24,7 @@ it.each([1, 2])(
     const fences = new Set<number>();
     const refusals = new Set<string>();
     let most = 0;
+    let answered = 0;
     let inPool = 0;
 
     const work = async (index: number): Promise<void> => {
@@ -47,6 +48,7 @@ it.each([1, 2])(
       );
       const request = slotRequest({ node: name, pool, zone, counts, countedAt: start });
       const outcome = await again(() => slots.acquire(request));
+      answered += 1;
       if (outcome.kind !== 'acquired') {
         refusals.add(outcome.code);
         return;
@@ -56,7 +58,8 @@ it.each([1, 2])(
       held.set(name, pool);
       most = Math.max(most, held.size);
       inPool = Math.max(inPool, [...held.values()].filter((each) => each === pool).length);
-      await turns.turn(3_000);
+      // Nobody gives back before everybody has been answered.
+      while (answered < nodes.length) await turns.turn(50);
       expect(await state.leases.renew(request.nodeUid)).toBe('renewed');
       held.delete(name);
       expect(await again(() => slots.release(request))).toBe('released');
