@@ -104,8 +104,10 @@ export function follow(
     return { at, name, text, tone };
   };
   const once = (told: ViewLine): ViewLine | undefined => {
-    const same = view.last[told.name] === told.text;
-    view.last[told.name] = told.text;
+    // An age that has grown is nothing new.
+    const text = told.text.replace(/\d+ \w+ ago/g, 'ago');
+    const same = view.last[told.name] === text;
+    view.last[told.name] = text;
     return same ? undefined : told;
   };
   switch (event.kind) {
@@ -142,7 +144,7 @@ export function follow(
     case 'notified':
       return undefined;
     case 'asked':
-      return line('WaitForPerson', `a person is asked: ${event.approval.facts.asks}`);
+      return line('WaitForPerson', event.approval.facts.asks);
     case 'decided': {
       const { decision, by } = event;
       const text =

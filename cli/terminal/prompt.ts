@@ -75,7 +75,7 @@ function typed(terminal: Conversation, lines: Interface, { question }: Approval)
 
 /** Shows how much time is left, and resolves when none is. */
 function countedDown(
-  { clock, everySecond }: Terminal,
+  terminal: Terminal,
   lines: Interface,
   { deadline }: Approval,
   prompt: () => string,
@@ -84,7 +84,8 @@ function countedDown(
   const { promise, resolve } = Promise.withResolvers<End>();
   let shown: string | undefined;
   const look = () => {
-    if (clock.now() >= deadline) resolve({ why: 'The time is over: no answer, which is a no.' });
+    if (terminal.clock.now() >= deadline)
+      resolve({ why: 'The time is over: no answer, which is a no.' });
     const text = prompt();
     if (text === shown) return;
     lines.setPrompt(text);
@@ -92,7 +93,7 @@ function countedDown(
     shown = text;
   };
   look();
-  over.addEventListener('abort', everySecond(look), { once: true });
+  over.addEventListener('abort', terminal.everySecond(look), { once: true });
   return promise;
 }
 

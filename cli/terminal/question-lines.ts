@@ -38,7 +38,7 @@ export function questionLines({ question, node, facts, deadline }: Approval, loo
     '',
     ...fold(printable(titles[question](node)), width).map(style.bold),
     ...(place === '' ? [] : part('node', place)),
-    ...part('asked', `because ${facts.asks}`),
+    ...part('why', facts.asks),
     ...facts.faults.flatMap((fault) => part('fault', faultFactText(fault, now))),
     ...(facts.moreFaults > 0 ? part('', `and ${facts.moreFaults} more faults`) : []),
     ...(facts.drain === undefined ? [] : part('drain', facts.drain)),
@@ -47,8 +47,8 @@ export function questionLines({ question, node, facts, deadline }: Approval, loo
       const more = group.count - named.length;
       return [
         ...part('pods', `${title}: ${group.count}`),
-        ...named.flatMap((pod) => part('', `  ${podText(pod)}`)),
-        ...(more > 0 ? part('', `  and ${more} more`) : []),
+        ...named.flatMap((pod) => part('', `· ${podText(pod)}`)),
+        ...(more > 0 ? part('', `· and ${more} more`) : []),
       ];
     }),
     ...facts.budgets.flatMap((budget, index) => part(index === 0 ? 'budgets' : '', budget)),

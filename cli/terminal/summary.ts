@@ -42,6 +42,8 @@ export function summaryLines(
   const paint = exitCode === 0 ? style.good : exitCode === 2 ? style.warning : style.bad;
   const part = (label: string, text: string) =>
     labelled(`  ${label}`, text, { labelWidth, width, paint: style.dim });
+  const whole = (label: string, text: string) =>
+    labelled(`  ${label}`, text, { labelWidth, width: undefined, paint: style.dim }).join('');
   const { report = {} } = view;
   const steps = String(report.steps ?? '');
   const cure = String(report.curedBy ?? '');
@@ -49,8 +51,8 @@ export function summaryLines(
   const next = nextLines(view, code, options);
   return [
     '',
-    ...labelled(code, message, {
-      labelWidth: Math.min(24, Math.max(labelWidth, code.length)),
+    ...labelled(`${code}:`, message, {
+      labelWidth: Math.max(labelWidth, code.length + 1),
       width,
       paint: (text) => style.bold(paint(text)),
     }),
@@ -58,10 +60,11 @@ export function summaryLines(
     ...(steps === '' ? [] : part('steps', steps)),
     ...(cure === '' ? [] : part('cured by', cure)),
     ...part('took', took),
-    ...view.evidence.flatMap(({ before, location }) =>
-      part('evidence', `before the ${before}: ${location}`),
+    // Paths and commands stay whole, so that they can be copied.
+    ...view.evidence.map(({ before, location }) =>
+      whole('evidence', `${location} (before the ${before})`),
     ),
-    ...next.flatMap((line, index) => part(index === 0 ? 'next' : '', line)),
+    ...next.map((line, index) => whole(index === 0 ? 'next' : '', line)),
   ];
 }
 
@@ -76,7 +79,10 @@ function nextLines(
   const advice = adviceFor(code, { cluster, node, daemonSet }).map((line) =>
     line
       .replace(/nodegap request \S+/, commandOf('remediate', node))
-      .replace(`nodegap explain ${node}`, commandOf('explain', node)),
+      .replace(/nodegap explain (\S+(?: \S+)?)$/, (_all, words: string) =>
+        // It takes its entry of the configuration by the name of the context.
+        commandOf('explain', words).replace(/ --cluster \S+/, ''),
+      ),
   );
   return report?.node === 'isolated'
     ? [...advice, `Undo the isolation: ${commandOf('release', node)}`]

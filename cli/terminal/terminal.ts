@@ -43,7 +43,8 @@ export function terminalOf(io: Io): Terminal {
 
 /** Whether a line can be written over: a terminal that is one, and a stream behind it. */
 export function isLively({ output, env }: Terminal): boolean {
-  return output.isTTY === true && env.TERM !== 'dumb' && output instanceof Writable;
+  const isTerminal = output.isTTY === true && env.TERM !== 'dumb';
+  return isTerminal && output instanceof Writable && 'cursorTo' in output;
 }
 
 /** Whether somebody is there to be asked. */

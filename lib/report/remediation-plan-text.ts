@@ -203,12 +203,10 @@ function said(pod: string, reasons: readonly string[]): string {
   return `${pod}: ${reasons.join('; ')}`;
 }
 
-function endBlock(plan: RemediationPlan, options: PlanTextOptions): string[] {
-  const { style } = options;
-  const nothing = 'Nothing was written.';
-  return plan.wouldAct
-    ? [style.dim(nothing), ...indented(`To do it: ${options.command}`, 0, options, style.dim)]
-    : [style.dim(nothing)];
+/** The command stays whole, so that it can be copied. */
+function endBlock({ wouldAct }: RemediationPlan, { style, command }: PlanTextOptions): string[] {
+  const nothing = style.dim('Nothing was written.');
+  return wouldAct ? [`${nothing} ${style.dim('To do it:')}`, printable(command)] : [nothing];
 }
 
 function labelled(

@@ -85,7 +85,7 @@ describe('remediate --dry-run', () => {
     expect(out).toMatch(
       /delete NodeClaim general-\S+, once the drain has ended; the point of no return/,
     );
-    expect(out).toContain(`Nothing was written.\nTo do it: nodegap remediate ${node}\n`);
+    expect(out).toContain(`Nothing was written. To do it:\nnodegap remediate ${node}\n`);
   });
 
   it('ends with 0 and says why where nothing would be done', async () => {
@@ -133,7 +133,7 @@ describe('remediate --dry-run', () => {
       .split('\n')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room
       .map((line) => line.replace(/\u001b\[\d+m/g, ''))
-      .filter((line) => line.length > columns && line.trim().includes(' '));
+      .filter((line) => line.length > columns && !line.startsWith('nodegap remediate'));
     expect(tooLong).toEqual([]);
   });
 
