@@ -132,8 +132,9 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
   'release-node': { cluster: 'actuator', table: ['GetItem'] },
   report: { cluster: 'actuator', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },
   'release-slot': { table: ['GetItem', 'UpdateItem', 'DeleteItem'] },
+  // It says on the node that a person is waited for.
   'request-approval': {
-    cluster: 'reader',
+    cluster: 'actuator',
     table: [...read, 'PutItem', 'UpdateItem'],
     notifies: true,
     links: true,

@@ -12,6 +12,7 @@ import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { tellDrain } from './shared/drain-news.ts';
 import { evidenceKeeping } from './shared/evidence-port.ts';
 import { type EvidenceKeepingPorts, keepEvidenceOf } from './shared/evidence-step.ts';
+import { tellUnsaid } from './shared/node-event.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -26,6 +27,7 @@ const longestPassMs = 30_000;
 export function makeHandler(ports: ActingPorts & EvidenceKeepingPorts) {
   return taskHandler('DrainNode', ports.log, async ({ state, execution }): Promise<DrainResult> => {
     const client = await ports.clients.connect(state.cluster);
+    await tellUnsaid(ports, 'DrainNode', state, execution);
     const first = await readSituation(ports, client, state);
     const { config } = first;
     const started = ports.clock.now();

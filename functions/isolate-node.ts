@@ -6,7 +6,7 @@ import { type IsolationResult, scopeFields } from '../lib/remediation/workflow-s
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
-import { tellNode } from './shared/node-event.ts';
+import { tellNode, tellUnsaid } from './shared/node-event.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -21,6 +21,7 @@ export function makeHandler(ports: ActingPorts) {
     ports.log,
     async ({ state, execution }): Promise<IsolationResult> => {
       const client = await ports.clients.connect(state.cluster);
+      await tellUnsaid(ports, 'IsolateNode', state, execution);
       const situation = await readSituation(ports, client, state);
       const { config, node } = situation;
       const answer = (

@@ -4,17 +4,20 @@ import { slotOn } from '../lib/safety/slots.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
-import { taskHandler } from './shared/task.ts';
+import { tellingHandler } from './shared/telling-handler.ts';
 
 /**
  * ReleaseNode: undoes exactly what the mark on the node says was done. Neither breaker nor pause
  * nor mode stands in its way; only another execution that has the slot, since this one may have
  * been restarted after hours, and a commit.
  */
-export function makeHandler(ports: Pick<Ports, 'clients' | 'installation' | 'log' | 'table'>) {
-  return taskHandler(
+export function makeHandler(
+  ports: Pick<Ports, 'clients' | 'config' | 'installation' | 'log' | 'metrics' | 'table'>,
+) {
+  return tellingHandler(
     'ReleaseNode',
-    ports.log,
+    ports,
+    () => 'Normal',
     async ({ state, execution }): Promise<ReleaseResult> => {
       const objection = async (): Promise<ReleaseResult | undefined> => {
         const slot = await slotOn(ports.table, state.cluster, state.nodeUid);

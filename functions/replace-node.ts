@@ -23,10 +23,9 @@ import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { evidenceKeeping } from './shared/evidence-port.ts';
 import { type EvidenceKeepingPorts, keepEvidenceOf } from './shared/evidence-step.ts';
 import { machines, terminator } from './shared/machine-ports.ts';
-import { tellNode } from './shared/node-event.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts, Ports } from './shared/ports.ts';
-import { taskHandler } from './shared/task.ts';
+import { tellingHandler } from './shared/telling-handler.ts';
 
 type EndingPorts = ActingPorts & EvidenceKeepingPorts & Pick<Ports, 'machines' | 'terminator'>;
 type EndingWay =
@@ -41,9 +40,10 @@ type EndingWay =
  * and call. From the commit on the node is verified and never released, however the call went.
  */
 export function makeHandler(ports: EndingPorts) {
-  return taskHandler(
+  return tellingHandler(
     'ReplaceNode',
-    ports.log,
+    ports,
+    ({ next }) => (next === 'requested' ? 'Warning' : 'Normal'),
     async ({ state, execution }): Promise<ReplacementResult> => {
       const client = await ports.clients.connect(state.cluster);
       const read = () => readSituation(ports, client, state);
@@ -122,7 +122,6 @@ export function makeHandler(ports: EndingPorts) {
       // Committed on facts that changed in this very moment: verification tells how it ends.
       if (end.kind === 'refused') return answer('requested', end.code, end.message);
       const code = 'replacement-requested';
-      await tellNode(ports, state, execution, { code, message: end.message, type: 'Warning' });
       const claimName = way.kind === 'claim' ? way.claim.metadata.name : '';
       return answer('requested', code, end.message, claimName);
     },

@@ -1,4 +1,3 @@
-import type { Config } from '../lib/config/model.ts';
 import { evidenceLines, evidenceOf } from '../lib/evidence/trace.ts';
 import { DrainStore } from '../lib/remediation/drain-store.ts';
 import { FaultStore } from '../lib/remediation/fault-store.ts';
@@ -60,7 +59,7 @@ export function makeHandler(ports: ReportPorts) {
     const alerts = new Alerts(ports.table, ports.clock);
     const keys = isCurrent ? [`report#${execution}#${code}`] : [];
     await alerts.tellOnce(cluster, keys, async () => {
-      await tellOnNode(ports, config, state, execution, outcome);
+      await tellOnNode(ports, state, execution, outcome);
       await tellPeople(ports, news, voice);
       ports.metrics.count('Outcome', 1, { cluster, code });
       if (cure !== undefined) ports.metrics.count('Cured', 1, { cluster, step: cure });
@@ -89,15 +88,14 @@ async function requestOf(
   return last?.episode === episode && last.attempt === attempt ? last.request : undefined;
 }
 
+/** As of the outcome; a node that is gone or replaced bears no Event any more. */
 async function tellOnNode(
   ports: ReportPorts,
-  config: Config,
   state: WorkflowState,
   execution: string,
   { code, message, node, voice }: Outcome,
 ): Promise<void> {
-  const mode = config.clusters.find(({ name }) => name === state.cluster)?.mode;
-  if (mode !== 'act' || node === 'gone' || node === 'replaced') return;
+  if (node === 'gone' || node === 'replaced') return;
   const type = voice === 'alert' ? 'Warning' : 'Normal';
   await tellNode(ports, state, execution, { code, message, type });
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../lib/clock.ts';
 import { NodegapError } from '../lib/errors.ts';
 import { gatherFacts } from '../lib/remediation/question-facts.ts';
 import { approvalEventSchema } from '../lib/remediation/workflow-state.ts';
@@ -5,9 +6,20 @@ import { questionNotice } from '../lib/report/notices/question-notice.ts';
 import { Approvals } from '../lib/safety/approvals.ts';
 import { Slots } from '../lib/safety/slots.ts';
 import { linkFor } from './shared/approval-link.ts';
-import { approvalPage, awsPorts, lambdaHandler, notifier, readers } from './shared/aws-ports.ts';
+import {
+  approvalPage,
+  awsPorts,
+  eventWriters,
+  lambdaHandler,
+  notifier,
+  readers,
+} from './shared/aws-ports.ts';
+import { type TellingPorts, tellNode } from './shared/node-event.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, parseEvent } from './shared/task.ts';
+
+/** Why a person is waited for. */
+const asks = { replace: { code: 'approval' }, 'drain-blocked': { code: 'drain-blocked' } } as const;
 
 /**
  * WaitForPerson: keeps the task token in the state table (it never leaves AWS), gives the parallel
@@ -27,7 +39,8 @@ export function makeHandler(
     | 'sleep'
     | 'newId'
     | 'approvalPage'
-  >,
+  > &
+    TellingPorts,
 ) {
   return async (event: unknown): Promise<{ approval: string }> => {
     const parsed = parseEvent(approvalEventSchema, event);
@@ -72,12 +85,17 @@ export function makeHandler(
     const now = ports.clock.now();
     const link = await linkFor(ports, kept);
     await ports.notifier.notify(questionNotice(kept, { stage: 'asked', now, link }));
+    await tellNode(ports, state, execution, {
+      ...asks[question],
+      message: `waits for a person until ${isoTime(deadline)}, because ${facts.asks}: nodegap approvals show ${approval}`,
+      type: 'Warning',
+    });
     ports.log.info('WaitForPerson', { ...attemptIds(state, execution), question, approval });
     return { approval };
   };
 }
 
 export const handler = lambdaHandler(
-  () => awsPorts({ readers, notifier, approvalPage }),
+  () => awsPorts({ readers, clients: eventWriters, notifier, approvalPage }),
   makeHandler,
 );

@@ -5,10 +5,9 @@ import { readSituation } from '../lib/remediation/situation.ts';
 import type { RestartResult } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
-import { tellNode } from './shared/node-event.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
-import { taskHandler } from './shared/task.ts';
+import { tellingHandler } from './shared/telling-handler.ts';
 
 /**
  * RestartDaemonPod: evicts the pod of the gap once, so that its controller makes a new one. By
@@ -16,9 +15,10 @@ import { taskHandler } from './shared/task.ts';
  * the isolation is that new one, also when this task is run again.
  */
 export function makeHandler(ports: ActingPorts) {
-  return taskHandler(
+  return tellingHandler(
     'RestartDaemonPod',
-    ports.log,
+    ports,
+    () => 'Normal',
     async ({ state, execution }): Promise<RestartResult> => {
       const client = await ports.clients.connect(state.cluster);
       const situation = await readSituation(ports, client, state);
@@ -43,7 +43,6 @@ export function makeHandler(ports: ActingPorts) {
       const outcome = await client.evictPod(pod);
       const code = `restart-${outcome.kind}`;
       const message = `${pod.namespace}/${pod.name}: ${'message' in outcome ? outcome.message : outcome.kind}`;
-      await tellNode(ports, state, execution, { code, message, type: 'Normal' });
       return { code, message, at };
     },
   );

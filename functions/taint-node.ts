@@ -7,7 +7,7 @@ import type { Scope } from '../lib/safety/scope.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, awsWork, lambdaHandler } from './shared/aws-ports.ts';
 import { markFields } from './shared/mark.ts';
-import { tellNode } from './shared/node-event.ts';
+import { tellNode, tellUnsaid } from './shared/node-event.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
 import { taskHandler } from './shared/task.ts';
@@ -16,6 +16,7 @@ import { taskHandler } from './shared/task.ts';
 export function makeHandler(ports: ActingPorts) {
   return taskHandler('TaintNode', ports.log, async ({ state, execution }): Promise<TaintResult> => {
     const client = await ports.clients.connect(state.cluster);
+    await tellUnsaid(ports, 'TaintNode', state, execution);
     const situation = await readSituation(ports, client, state);
     const turnedBack = state.taint?.turnedBack ?? 0;
     const answer = (
@@ -30,7 +31,12 @@ export function makeHandler(ports: ActingPorts) {
     });
     const guarded = guard(situation, state, execution);
     if (guarded.kind === 'refused') return answer('release', guarded);
-    if (guarded.kind !== 'go') return turnBack(guarded, turnedBack);
+    if (guarded.kind !== 'go') {
+      const turn = turnBack(guarded, turnedBack);
+      const { code, message } = turn;
+      await tellNode(ports, state, execution, { code, message, type: 'Normal' });
+      return turn;
+    }
     const outcome = await taintNode(client, {
       node: state.node,
       nodeUid: state.nodeUid,

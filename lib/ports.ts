@@ -51,6 +51,8 @@ export interface NodeEvent {
   /** CamelCase, for example `NodegapIsolated`. */
   reason: string;
   message: string;
+  /** Events of one series and reason are one, with the last message and a count. */
+  series?: string;
 }
 
 /** What was asked of an API server, counted since its reader was made. */

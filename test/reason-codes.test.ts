@@ -67,12 +67,14 @@ const templates: Record<string, string[]> = {
   'blame-${gap.blame}': guilty,
   "execution-${detail.status.toLowerCase().replace('_', '-')}": ends,
   'slot-${outcome}': releases,
+  'answered-${answer.decision}': ['approve', 'retry', 'proceed'],
 };
 
 /** Helpers that take a code, with its place among the arguments. */
 const helpers = new Map(
   Object.entries({
     answer: 1,
+    confirmAnswer: 2,
     result: 1,
     notYet: 0,
     never: 0,

@@ -24,6 +24,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { ClusterConfig } from '../../lib/config/model.ts';
 import { ConfigStore } from '../../lib/config/store.ts';
 import { messageOf, NodegapError } from '../../lib/errors.ts';
+import { createNodeEventWriter, type NodeEventWriter } from '../../lib/kubernetes/node-events.ts';
 import type { Metrics } from '../../lib/ports.ts';
 import { type Environment, readEnvironment } from './environment.ts';
 import { createLog } from './log.ts';
@@ -99,6 +100,17 @@ function embeddedMetrics(): Metrics {
 export function readers({ environment, clusterOf }: CorePorts): Ports['readers'] {
   const access = createEksAccess(environment.AWS_REGION);
   return { connect: async (name) => connectEks(await clusterOf(name), access) };
+}
+
+/** Of functions that write nothing in a cluster but Events on nodes. */
+export function eventWriters({ environment, clusterOf, clock }: CorePorts): {
+  connect(name: string): Promise<NodeEventWriter>;
+} {
+  const access = createEksAccess(environment.AWS_REGION);
+  return {
+    connect: async (name) =>
+      createNodeEventWriter(await access.transportOf(await clusterOf(name)), clock),
+  };
 }
 
 /** Every region has its own clients, each made when a cluster of it is first asked about. */

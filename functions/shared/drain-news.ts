@@ -23,7 +23,7 @@ const onceInARow = ['volumes-attached', 'evidence-unsaved'];
 const mostNamed = 5;
 
 export async function tellDrain(
-  ports: Pick<ActingPorts, 'clients' | 'log' | 'metrics'>,
+  ports: Pick<ActingPorts, 'clients' | 'config' | 'log' | 'metrics'>,
   state: WorkflowState,
   execution: string,
   { steps, result, blockers, before }: DrainNews,
@@ -40,7 +40,7 @@ export async function tellDrain(
   );
   if (losses.length > 0) {
     const message = `evicted ${named(losses)}`;
-    await tell({ code: 'evicted-with-loss', message, type: 'Warning' });
+    await tell({ code: 'evicted-with-loss', message, type: 'Warning', lists: true });
   }
   const deletions = steps.flatMap((step) =>
     step.kind === 'deleted'
@@ -50,14 +50,19 @@ export async function tellDrain(
   if (deletions.length > 0) {
     ports.metrics.count('PodsDeleted', deletions.length, { cluster: state.cluster });
     const message = `deleted by drain.force: ${named(deletions)}`;
-    await tell({ code: 'pods-deleted', message, type: 'Warning' });
+    await tell({ code: 'pods-deleted', message, type: 'Warning', lists: true });
   }
 
   if (result === undefined) return;
   const { code, message } = result;
   const isNew = code !== state.drain?.code;
-  if (ends.includes(code)) {
-    await tell({ code, message, type: code === 'drained' ? 'Normal' : 'Warning' });
+  // What leads back into hold-down is an end of this drain too.
+  if (ends.includes(code) || result.next === 'recheck') {
+    await tell({
+      code,
+      message,
+      type: ends.includes(code) && code !== 'drained' ? 'Warning' : 'Normal',
+    });
   } else if (onceInARow.includes(code) ? isNew : code === 'draining' && isNews(blockers, before)) {
     await tell({ code, message, type: 'Warning' });
   }

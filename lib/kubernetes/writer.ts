@@ -7,7 +7,6 @@
  * - Its models turn times into Date objects, so results are taken from the raw body instead.
  * - It sends every patch as JSON patch unless the header says otherwise.
  */
-import { createHash } from 'node:crypto';
 import {
   type Configuration,
   CoreV1Api,
@@ -22,26 +21,14 @@ import {
 } from '@kubernetes/client-node';
 import type { Clock } from '../clock.ts';
 import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
-import type {
-  ClusterWriter,
-  EvictionOutcome,
-  JsonPatchOperation,
-  NodeEvent,
-  PodRef,
-} from '../ports.ts';
-import { cutTo, printableLines } from '../printable.ts';
+import type { ClusterWriter, EvictionOutcome, JsonPatchOperation, PodRef } from '../ports.ts';
 import { AnsweredError, errorFromAnswer } from './errors.ts';
 import { isAbsent, isUidMismatch, readEvictionError } from './eviction.ts';
+import { createNodeEventWriter } from './node-events.ts';
 import type { Node } from './objects.ts';
 import { projectNode } from './projections.ts';
 import { createReader } from './reader.ts';
 import type { Method, Transport } from './transport.ts';
-
-const component = 'nodegap';
-/** Events about nodes, which have no namespace, are kept in this one. */
-const nodeEventNamespace = 'default';
-const maxEventMessage = 1024;
-const maxObjectName = 253;
 
 /**
  * Makes the writer of the cluster that `transport` leads to. `clock` dates the Events.
@@ -128,51 +115,13 @@ export function createWriter(transport: Transport, clock: Clock): ClusterWriter 
     }
   }
 
-  async function createNodeEvent(event: NodeEvent): Promise<void> {
-    const name = eventName(event);
-    const now = new Date(clock.now());
-    try {
-      await core.createNamespacedEvent({
-        namespace: nodeEventNamespace,
-        body: {
-          apiVersion: 'v1',
-          kind: 'Event',
-          metadata: { name, namespace: nodeEventNamespace },
-          involvedObject: { apiVersion: 'v1', kind: 'Node', name: event.node, uid: event.nodeUid },
-          type: event.type,
-          reason: event.reason,
-          message: cutTo(printableLines(event.message), maxEventMessage),
-          source: { component },
-          reportingComponent: component,
-          reportingInstance: component,
-          firstTimestamp: now,
-          lastTimestamp: now,
-          count: 1,
-        },
-      });
-    } catch (error) {
-      if (!isKubernetesError(error, 'conflict')) throw error;
-      await core.patchNamespacedEvent(
-        { name, namespace: nodeEventNamespace, body: { lastTimestamp: now.toISOString() } },
-        setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
-      );
-    }
-  }
-
-  return { patchNode, evictPod, deletePod, deleteNodeClaim, createNodeEvent };
-}
-
-/**
- * The same Event said twice gets the same name, so that a task that is retried leaves one Event,
- * with its last time moved on.
- */
-function eventName(event: NodeEvent): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([event.nodeUid, event.type, event.reason, event.message]))
-    .digest('hex')
-    .slice(0, 16);
-  const room = maxObjectName - hash.length - 1;
-  return `${event.node.slice(0, room).replace(/[.-]+$/, '')}.${hash}`;
+  return {
+    patchNode,
+    evictPod,
+    deletePod,
+    deleteNodeClaim,
+    ...createNodeEventWriter(transport, clock),
+  };
 }
 
 /**

@@ -65,7 +65,6 @@ export async function release(
     installation,
     log: silent,
     metrics: { count: () => undefined },
-    metrics: { count: () => undefined },
     table: state.table,
     clients: { connect: async () => client },
   };

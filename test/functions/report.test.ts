@@ -129,7 +129,7 @@ describe('Report', () => {
           '  nodegap may begin again at 2026-11-30 12:00 UTC, if there is still a fault.',
           '',
           'What to do',
-          '  Nothing, unless the fault troubles you: nodegap request n1',
+          '  Nothing, unless the fault troubles you: nodegap request n1 --cluster prod',
           '  See why: nodegap explain n1 kube-system/cni',
           '',
           'Links',
@@ -152,6 +152,7 @@ describe('Report', () => {
         type: 'Normal',
         reason: 'NodegapDenied',
         message: 'ann said deny (episode 1, attempt 1)',
+        series: 'episode 1',
       },
     ]);
     expect(counted).toEqual([{ name: 'Outcome', cluster: 'prod', code: 'denied' }]);

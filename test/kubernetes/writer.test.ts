@@ -428,18 +428,38 @@ describe('createNodeEvent', () => {
     });
   });
 
-  it('C99: said twice, moves the time of the first on with a merge patch', async () => {
-    const { server, writer, bodies } = await writerOf(({ method }) =>
-      method === 'POST' ? status(409, 'AlreadyExists', 'exists') : { body: {} },
-    );
+  it('C99: said twice, counts the first up with the time of now, by a merge patch', async () => {
+    const { server, writer, bodies } = await writerOf(({ method }) => {
+      if (method === 'POST') return status(409, 'AlreadyExists', 'exists');
+      const { name } = bodies()[0].metadata;
+      const metadata = { name, namespace: 'default', uid: 'e' };
+      const items = [{ metadata, involvedObject: { uid: 'nu' }, count: 4 }];
+      return { body: method === 'GET' ? { kind: 'EventList', metadata: {}, items } : {} };
+    });
     await writer.createNodeEvent(event);
     const name = bodies()[0].metadata.name;
-    expect(server.asked[1]).toMatchObject({
+    expect(server.asked[2]).toMatchObject({
       method: 'PATCH',
       path: `/api/v1/namespaces/default/events/${name}`,
     });
-    expect(server.asked[1]?.headers['content-type']).toBe('application/merge-patch+json');
-    expect(bodies()[1]).toEqual({ lastTimestamp: '2026-03-01T10:00:00.000Z' });
+    expect(server.asked[2]?.headers['content-type']).toBe('application/merge-patch+json');
+    expect(bodies()[2]).toEqual({
+      lastTimestamp: '2026-03-01T10:00:00.000Z',
+      message: event.message,
+      count: 5,
+    });
+  });
+
+  it('is one Event for all that is said in a series, and several without', async () => {
+    const { writer, bodies } = await writerOf(() => ({ status: 201, body: {} }));
+    for (const message of ['one', 'two']) {
+      await writer.createNodeEvent({ ...event, message });
+      await writer.createNodeEvent({ ...event, message, series: 'episode 1' });
+    }
+    await writer.createNodeEvent({ ...event, series: 'episode 2' });
+    const names = bodies().map(({ metadata }) => metadata.name);
+    expect(new Set(names).size).toBe(4);
+    expect(names[1]).toBe(names[3]);
   });
 
   it('keeps name and message within the limits of Kubernetes', async () => {
