@@ -152,6 +152,33 @@ describe('the bundle of', () => {
     expect([...new Set(outside)].filter((path) => !spared.includes(path))).toEqual([]);
   });
 
+  it('the client of S3 saves evidence without the event streams that bundles leave out', async () => {
+    const puts: string[] = [];
+    const server = createServer((request, response) => {
+      puts.push(`${request.method} ${request.url} ${request.headers['if-none-match']}`);
+      request.resume().on('end', () => response.writeHead(puts.length === 1 ? 200 : 412).end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const keys = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', AWS_SESSION_TOKEN: 't' };
+    const environment = { AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`, ...keys };
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    const outfile = join(folder, 'evidence-port.cjs');
+    const entryPoints = ['functions/shared/evidence-port.ts'];
+    await build({ ...esbuildOptions, absWorkingDir: root, entryPoints, outfile });
+    const { evidenceKeeping } = createRequire(import.meta.url)(outfile);
+    const bound = { EVIDENCE_BUCKET: 'kept', AWS_REGION: 'eu-west-1' };
+    const store = evidenceKeeping.evidence({ environment: bound });
+    const document = { cluster: 'c', nodeUid: 'u', episode: 1, attempt: 1, phase: 'drain' };
+    const key = 'evidence/c/u/e1-a1-before-drain.json';
+    for (const _time of ['first', 'again']) {
+      expect(await store.save(document)).toMatchObject({ location: `s3://kept/${key}` });
+    }
+    server.close();
+    const put = `PUT /kept/${key}?x-id=PutObject *`;
+    expect(puts).toEqual([put, put]);
+  });
+
   it('a function signs with the credentials of its environment', async () => {
     const signatures: string[] = [];
     const server = createServer((request, response) => {
