@@ -114,7 +114,9 @@ describe('a person', () => {
     expect(response?.status()).toBe(409);
     expect(await second.getByRole('status').textContent()).toContain('Answered already: approve.');
     const again = await open();
-    expect(await again.getByRole('status').textContent()).toContain('By Ann Example on the approval page');
+    expect(await again.getByRole('status').textContent()).toContain(
+      'By Ann Example on the approval page',
+    );
     expect(await again.locator('form').count()).toBe(0);
     // Sending the first form once more, as a reload does.
     expect((await first.reload())?.status()).toBe(409);
