@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'commander';
+import { strictestPolicy } from '../../lib/config/approval-policy.ts';
 import { UsageError } from '../../lib/errors.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { printable } from '../../lib/printable.ts';
@@ -25,7 +26,7 @@ import {
 } from '../node-command.ts';
 import { type DryRun, dryRun } from '../terminal/dry-run.ts';
 import { Progress } from '../terminal/progress.ts';
-import { terminalOf } from '../terminal/terminal.ts';
+import { nobodyToAsk, terminalOf } from '../terminal/terminal.ts';
 import { packageVersion } from '../version.ts';
 
 interface RemediateOptions extends NodeOptions {
@@ -156,6 +157,8 @@ async function attempt(
   { progress, commandOf, nodes }: Shown,
 ): Promise<Ending> {
   const { ask } = progress;
+  const mayAsk = strictestPolicy(loaded.config.approvals) !== 'never' && options.yes !== true;
+  if (ask === undefined && mayAsk) tellNote(io, nobodyToAsk);
   const tell: Session['tell'] = (event) => {
     progress.tell({ at: io.waiting.now(), ...event } as RemediateEvent);
   };

@@ -16,7 +16,7 @@ import { type Conversation, canAsk, styleOf, type Terminal, widthOf } from './te
 /** How a question ended: with an answer, or with a sentence that says why there is none. */
 type End = { answer: Answer } | { why: string };
 
-/** Undefined where nobody can be asked (`nobodyToAsk` says so). */
+/** Undefined where nobody can be asked (`nobodyToAsk`). */
 export function personAt(terminal: Terminal): AskPerson | undefined {
   if (!canAsk(terminal)) return undefined;
   return (approval, signal) => ask(terminal, approval, signal);

@@ -1,7 +1,6 @@
 /** The terminal in which a person follows a remediation and answers its questions. */
 import { type Readable, Writable } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
-import { UsageError } from '../../lib/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import { fold } from '../../lib/report/fold.ts';
 import type { Paint, Style } from '../../lib/report/style.ts';
@@ -52,12 +51,9 @@ export function canAsk(terminal: Terminal): terminal is Conversation {
   return terminal.input?.isTTY === true && isLively(terminal);
 }
 
-/** Why nothing is asked without a terminal. */
-export function nobodyToAsk(): UsageError {
-  return new UsageError('nobody can be asked here: input or output is not a terminal', {
-    hint: 'run it in a terminal, or agree beforehand with --yes',
-  });
-}
+/** What a person should know who starts an attempt where nobody can be asked. */
+export const nobodyToAsk =
+  'nobody can be asked here, since input or output is not a terminal: a question that comes up counts as answered with no; --yes agrees beforehand';
 
 /** Columns for text; undefined where lines may be of any length. */
 export function widthOf({ output }: Terminal): number | undefined {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { personAt } from '../../cli/terminal/prompt.ts';
-import { nobodyToAsk } from '../../cli/terminal/terminal.ts';
 import type { Approval, Question } from '../../lib/safety/approvals.ts';
 import { sampleFacts } from '../safety/question-samples.ts';
 import { MadeUpTerminal } from './terminal.ts';
@@ -145,6 +144,5 @@ describe('the prompt', () => {
     expect(personAt(new MadeUpTerminal({ now, isTTY: false }))).toBeUndefined();
     const dumb = new MadeUpTerminal({ now, isTTY: true, env: { TERM: 'dumb' } });
     expect(personAt(dumb)).toBeUndefined();
-    expect(nobodyToAsk().hint).toContain('--yes');
   });
 });
