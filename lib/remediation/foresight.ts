@@ -9,6 +9,7 @@
  * Gotcha: where the attempt would stop for a reason that says nothing about the node (mode observe,
  * a fault that is not ripe, no slot), what would follow otherwise is told nevertheless.
  */
+import { isoTime } from '../clock.ts';
 import { UsageError } from '../errors.ts';
 import type { Fault } from '../gap/model.ts';
 import type { Machines } from '../machines.ts';
@@ -125,7 +126,7 @@ export async function foresee(
 }
 
 /** The message for a name that no node has. */
-export function noSuchNode(name: string, cluster: string): UsageError {
+function noSuchNode(name: string, cluster: string): UsageError {
   return new UsageError(`there is no node "${name}" in ${cluster}`, {
     hint: 'kubectl get nodes shows their names; nodegap scan those with a gap',
   });
@@ -216,7 +217,7 @@ async function foreseeWork(
   const { installation } = ports;
   const { episode, attempt } = state;
   const chosen = taintChoiceFor(node, situation);
-  const fields = { installation, execution, episode, attempt, at: new Date(now).toISOString() };
+  const fields = { installation, execution, episode, attempt, at: isoTime(now) };
   const outcome = forecastIsolation(node, { taint: chosen.taint, mark: fields });
   const tainted = outcome.kind === 'isolated' ? outcome.mark.tainted : chosen.taint;
   const confirm = confirmOf(situation, state);
