@@ -70,6 +70,8 @@ export const advice: Record<string, string> = {
   'execution-aborted': nothing,
   'execution-timed-out': 'Look at the history of the execution.',
   'execution-failed': 'Look at the history of the execution.',
+  'evidence-unsaved': 'See that the evidence bucket is there and may be written to: cdk deploy',
+  interrupted: nothing,
   superseded: nothing,
   unknown: 'Look at the history of the execution.',
 
@@ -86,6 +88,7 @@ export const advice: Record<string, string> = {
   'mode-observe': 'If nodegap is to do it: set mode: act for the cluster in nodegap.yaml.',
   'cluster-not-configured': 'Bring the cluster back with mode: observe until nothing is isolated.',
 
+  'not-required': 'If it is to count: name it in requiredDaemonSets of nodegap.yaml.',
   'ceiling-alert': mendDaemonSet,
   'hands-off': mendDaemonSet,
   'condition-since-isolation': nothing,
