@@ -2,6 +2,7 @@
  * Stands between the machine and its handlers, so that a signal can stop work at a moment at which it
  * is known what was done: no handler is cut short, and none begins while the gate is closed.
  */
+import { NodegapError } from '../../lib/errors.ts';
 import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
 import type { AslDefinition } from '../workflow/definition.ts';
 import type { TaskHandler } from '../workflow/runner.ts';
@@ -50,6 +51,12 @@ export class Gate {
   async close(): Promise<void> {
     this.#closed ??= Promise.withResolvers();
     await Promise.allSettled([...this.#working]);
+  }
+
+  /** Ends the handlers that wait: they never begin. Their timers would keep the process alive. */
+  abandon(): void {
+    this.#closed?.promise.catch(() => undefined);
+    this.#closed?.reject(new NodegapError('Interrupted', 'a person ended the attempt'));
   }
 
   /** Lets the handlers that wait, and all others, begin. */

@@ -185,6 +185,7 @@ export class Remediation {
     this.#beside.abort();
     questions.close();
     embedded.workflow.abort(execution);
+    gate.abandon();
     const { user, host } = session.runner;
     const because = `${user}@${host} ended it by ${signal}`;
     const handlers = workflowHandlers(embedded.ports);
