@@ -27,7 +27,7 @@ let built: BuildResult<{ metafile: true }>;
  * the client of Auto Scaling.
  */
 const budgetsKib: Record<string, number> = {
-  'scan-cluster': 620,
+  'scan-cluster': 600,
   'confirm-gap': 520,
   'acquire-slot': 520,
   'request-node': 600,
@@ -133,7 +133,8 @@ describe('the bundle of', () => {
 
   it('a function holds client-node only when it changes clusters', () => {
     const writers = Object.entries(setFunctions)
-      .filter(([, { cluster }]) => cluster === 'actuator')
+      // It writes nothing but Events, over the transport alone.
+      .filter(([name, { cluster }]) => cluster === 'actuator' && name !== 'request-approval')
       .map(([name]) => name);
     const holders = names.filter((name) =>
       filesIn(name).some((file) => file.includes('@kubernetes/client-node/')),

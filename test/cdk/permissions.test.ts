@@ -332,7 +332,7 @@ describe('the configuration', () => {
 
 describe('the table of rights', () => {
   const ports: [keyof (typeof setFunctions)['report'], RegExp][] = [
-    ['notifies', /ports\.notifier\b/],
+    ['notifies', /ports\.notifier\b|\btellPeople\(/],
     ['emits', /ports\.publisher\b/],
     ['readsExecutions', /ports\.workflow\.status\b/],
     // Every handler that judges a node, and the scan.
