@@ -18,6 +18,7 @@ const mainFields = ['module', 'main'];
 const alias = {
   ...sheddableClients(),
   '@aws-sdk/credential-provider-node': './functions/shared/lambda-credentials.ts',
+  '@aws-sdk/endpoint-cache': './functions/shared/no-endpoint-discovery.ts',
   '@smithy/core/event-streams': './functions/shared/no-event-streams.ts',
 };
 
