@@ -1,7 +1,7 @@
 /** Two command lines at once, other installations, refusals, and what a person says. */
 import { describe, expect, it } from 'vitest';
 import { isolationAnnotation } from '../../lib/safety/ownership.ts';
-import { type Ended, Stage, type StageOptions } from './stage.ts';
+import { cni, type Ended, Stage, type StageOptions } from './stage.ts';
 
 async function withStage(
   options: StageOptions,
@@ -39,12 +39,13 @@ describe.concurrent('two command lines at once', () => {
   }, 120_000);
 
   it('on two nodes of a pool: the cap of the pool holds', async () => {
-    await withStage(never, async (stage, bad) => {
-      const other = stage.names[1] ?? '';
-      stage.cluster.setFault(
-        { node: other, daemonSet: 'kube-system/aws-node' },
-        { kind: 'sandbox' },
-      );
+    const yaml = `${never.yaml}\nbreaker: {maxUnhealthyPercent: 50}`;
+    const stage = new Stage({ nodes: 10 });
+    const other = stage.names[1] ?? '';
+    // Of another kind: two nodes that fail alike would be the DaemonSet's fault.
+    stage.cluster.setFault({ node: other, daemonSet: cni }, { kind: 'volume' });
+    try {
+      const bad = await stage.open({ yaml }, { kind: 'sandbox' });
       let most = 0;
       const look = setInterval(() => {
         most = Math.max(most, stage.slots().length);
@@ -53,12 +54,14 @@ describe.concurrent('two command lines at once', () => {
         stage.run(['remediate', bad]),
         stage.run(['remediate', other]),
       ]).finally(() => clearInterval(look));
-      expect(most).toBe(1);
       expect(both.map(({ code }) => code).sort(), both.map(({ err }) => err).join('\n')).toEqual([
         0, 2,
       ]);
       expect(both.find(({ code }) => code === 2)?.err).toContain('pool-parallel-cap');
-    });
+      expect(most).toBe(1);
+    } finally {
+      await stage.close();
+    }
   }, 120_000);
 });
 
