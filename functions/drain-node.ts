@@ -27,8 +27,10 @@ const longestPassMs = 30_000;
 export function makeHandler(ports: ActingPorts & EvidenceKeepingPorts) {
   return taskHandler('DrainNode', ports.log, async ({ state, execution }): Promise<DrainResult> => {
     const client = await ports.clients.connect(state.cluster);
-    await tellUnsaid(ports, 'DrainNode', state, execution);
     const first = await readSituation(ports, client, state);
+    if (refusalOf(first, state, execution) === undefined) {
+      await tellUnsaid(ports, 'DrainNode', state, execution);
+    }
     const { config } = first;
     const started = ports.clock.now();
     const store = new DrainStore(ports.table, ports.clock);

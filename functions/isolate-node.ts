@@ -21,7 +21,6 @@ export function makeHandler(ports: ActingPorts) {
     ports.log,
     async ({ state, execution }): Promise<IsolationResult> => {
       const client = await ports.clients.connect(state.cluster);
-      await tellUnsaid(ports, 'IsolateNode', state, execution);
       const situation = await readSituation(ports, client, state);
       const { config, node } = situation;
       const answer = (
@@ -43,6 +42,7 @@ export function makeHandler(ports: ActingPorts) {
         const { code, message, scope } = guarded;
         return { ...answer('release', code, message), ...scopeFields(scope) };
       }
+      await tellUnsaid(ports, 'IsolateNode', state, execution);
       // Isolated by an earlier attempt and well or unclear just now: hold-down goes on from there.
       const takesOver = guarded.kind !== 'go' && situation.mark.kind === 'ours';
       if (guarded.kind !== 'go' && !takesOver) {

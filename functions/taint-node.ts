@@ -16,7 +16,6 @@ import { taskHandler } from './shared/task.ts';
 export function makeHandler(ports: ActingPorts) {
   return taskHandler('TaintNode', ports.log, async ({ state, execution }): Promise<TaintResult> => {
     const client = await ports.clients.connect(state.cluster);
-    await tellUnsaid(ports, 'TaintNode', state, execution);
     const situation = await readSituation(ports, client, state);
     const turnedBack = state.taint?.turnedBack ?? 0;
     const answer = (
@@ -31,6 +30,7 @@ export function makeHandler(ports: ActingPorts) {
     });
     const guarded = guard(situation, state, execution);
     if (guarded.kind === 'refused') return answer('release', guarded);
+    await tellUnsaid(ports, 'TaintNode', state, execution);
     if (guarded.kind !== 'go') {
       const turn = turnBack(guarded, turnedBack);
       const { code, message } = turn;

@@ -17,10 +17,11 @@ export function tellingHandler<Result extends { code: string; message: string; n
 ): (event: unknown) => Promise<Result> {
   return taskHandler(name, ports.log, async (event) => {
     const { state, execution } = event;
-    if (name !== 'ReleaseNode') await tellUnsaid(ports, name, state, execution);
     const result = await run(event);
-    if (!toldByReport.includes(result.next ?? '')) {
-      const { code, message } = result;
+    const { code, message } = result;
+    // An execution that has lost its slot, redriven after hours for example, has nothing to say.
+    if (!toldByReport.includes(result.next ?? '') && code !== 'slot-lost') {
+      if (name !== 'ReleaseNode') await tellUnsaid(ports, name, state, execution);
       await tellNode(ports, state, execution, { code, message, type: typeOf(result) });
     }
     return result;

@@ -231,7 +231,7 @@ export class World {
   /** Methods and paths of what was changed in the cluster, Events left out. */
   get writes(): string[] {
     return this.cluster.audit
-      .filter(({ path }) => !path.endsWith('/events'))
+      .filter(({ path }) => !/\/events(\/|$)/.test(path))
       .map(({ method, path }) => `${method} ${path}`);
   }
 
