@@ -9,8 +9,6 @@ interface Case {
   left?: string;
   /** The replacement is committed: nothing undoes it any more. */
   isCommitted?: true;
-  /** The whole attempt was over but for its report. */
-  isOver?: true;
   kind?: 'sandbox' | 'never-ready';
 }
 
@@ -36,7 +34,7 @@ const cases: Case[] = [
   { at: 'before verify-replacement', ...committed },
   { at: 'after verify-replacement', ...committed },
   { at: 'before release-slot', ...committed },
-  { at: 'before report', isOver: true },
+  { at: 'before report' },
 ];
 
 async function killed({ at, kind = 'sandbox' }: Case): Promise<{ stage: Stage; bad: string }> {
@@ -93,7 +91,9 @@ describe.concurrent('after kill -9', () => {
         expect(first, first.err).toMatchObject({ code: 0 });
         expect(stage.node(bad)).toBeUndefined();
         expect(stage.slots()).toEqual([]);
-        expect(stage.cluster.nodesOf('general')).toHaveLength(10);
+        const others = stage.cluster.nodesOf('general').map(({ metadata }) => metadata.name);
+        expect(others.length).toBeGreaterThanOrEqual(10);
+        expect(others.filter((name) => stage.traces(name).length > 0)).toEqual([]);
         const second = await stage.command(['remediate', bad, '--resume', '--yes']);
         expect(second).toMatchObject({ code: 0 });
         expect(second.out).toContain('nothing is left over');
