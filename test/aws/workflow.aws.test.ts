@@ -302,11 +302,12 @@ describe.concurrent('remediate-node', () => {
       nodegap.cluster.operations.stopKubelet(node);
       const state = { cluster, node, nodeUid, episode: 1, attempt: 1 };
       const execution = `arn:aws:states:${region}:${account}:execution:observer:none`;
+      const asked = { action: 'start', node, by: 'ann', reason: '' };
       const asking = Object.entries(setFunctions).filter(([, { asksEc2 }]) => asksEc2);
       for (const [file] of asking) {
         await vi.waitFor(async () => {
           // Nothing of the kind goes on: whatever it finds, it has to look.
-          await nodegap.call(file, { cluster, state, execution }).catch(() => undefined);
+          await nodegap.call(file, { ...asked, cluster, state, execution }).catch(() => undefined);
           expect(nodegap.calledBy(file)).toContain('ec2:DescribeInstanceStatus');
         }, patient);
       }
