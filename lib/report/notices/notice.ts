@@ -3,6 +3,7 @@
  * it, what is next, what to do, and last of all links and ids. Pure.
  */
 import type { Notice, NoticeKind, NoticeSeverity } from '../../ports.ts';
+import { printable } from '../../printable.ts';
 import { type About, subjectOf, threadOf } from './subject.ts';
 import { sentence } from './words.ts';
 
@@ -45,7 +46,7 @@ export function noticeFrom(parts: NoticeParts): Notice {
     ...(pool === undefined ? {} : { pool }),
     ...(escalation === undefined ? {} : { escalation }),
     body: [
-      sentence(first),
+      printable(sentence(first)),
       ...section('What happened', parts.happened.map(lineOf)),
       ...section('What is next', parts.next.map(sentence)),
       ...section('What to do', parts.todo),
@@ -63,7 +64,8 @@ function lineOf(line: string): string {
   return /^\s/.test(line) || line.endsWith(':') ? line : sentence(line);
 }
 
+/** Text from outside may hold line breaks: it must not look like lines of nodegap's own. */
 function section(title: string, lines: readonly string[]): string[] {
   const said = lines.filter((line) => line !== '');
-  return said.length === 0 ? [] : ['', title, ...said.map((line) => `  ${line}`)];
+  return said.length === 0 ? [] : ['', title, ...said.map((line) => `  ${printable(line)}`)];
 }
