@@ -16,7 +16,7 @@ import {
   type EvidencePhase,
   evidenceVersion,
 } from './document.ts';
-import { redactedNode, redactedNodeClaim, redactedPod } from './redact.ts';
+import { redactedEvent, redactedNode, redactedNodeClaim, redactedPod } from './redact.ts';
 
 type EvidenceReader = Pick<
   ClusterReader,
@@ -112,7 +112,7 @@ async function eventsOf(
   });
   return [...found.values()]
     .toSorted((a, b) => timeOf(b).localeCompare(timeOf(a)))
-    .map(({ metadata, ...event }) => ({ name: metadata.name, ...event }));
+    .map(({ metadata, ...event }) => redactedEvent({ name: metadata.name, ...event }));
 }
 
 /** API times have one form, so that their order is that of their text. */

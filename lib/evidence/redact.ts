@@ -114,6 +114,13 @@ export function redactedPod(pod: unknown): Raw {
   };
 }
 
+/** Events that quote what a hook calls and what it wrote (pkg/kubelet/lifecycle/handlers.go). */
+const hookEvents: readonly unknown[] = ['FailedPostStartHook', 'FailedPreStopHook'];
+
+export function redactedEvent(event: Raw): Raw {
+  return hookEvents.includes(event.reason) ? { ...event, ...saidIn(event) } : event;
+}
+
 export function redactedNodeClaim(claim: unknown): Raw {
   const { metadata, spec, status } = parts(claim);
   return {
@@ -255,17 +262,27 @@ function containerStatusOf(status: Raw): Raw {
   };
 }
 
-/** What a container wrote when it ended may be the tail of its log: it is counted, not kept. */
+/** What a container or a hook of it wrote may be the tail of a log: it is counted, not kept. */
 function stateOf(state: Raw): Raw {
-  const { terminated } = state;
-  if (terminated === undefined || terminated === null) return pick(state, ['waiting', 'running']);
-  const { message, ...rest } = asRaw(terminated);
-  const said =
-    typeof message === 'string' && message !== ''
-      ? { message: `${redacted}: ${message.length} characters` }
-      : {};
+  const { terminated, waiting } = state;
+  const ended = asRaw(terminated);
   const kept = ['exitCode', 'signal', 'reason', 'startedAt', 'finishedAt', 'containerID'];
-  return { ...pick(state, ['waiting', 'running']), terminated: { ...pick(rest, kept), ...said } };
+  return {
+    ...pick(state, ['waiting', 'running']),
+    ...(asRaw(waiting).reason === 'PostStartHookError'
+      ? { waiting: { reason: 'PostStartHookError', ...saidIn(asRaw(waiting)) } }
+      : {}),
+    ...(terminated === undefined || terminated === null
+      ? {}
+      : { terminated: { ...pick(ended, kept), ...saidIn(ended) } }),
+  };
+}
+
+/** How long a message is, in its place. */
+function saidIn({ message }: Raw): Raw {
+  return typeof message === 'string' && message !== ''
+    ? { message: `${redacted}: ${message.length} characters` }
+    : {};
 }
 
 function parts(object: unknown): { metadata: Raw; spec: Raw; status: Raw } {

@@ -156,7 +156,10 @@ function crashCause(place: Place): Cause {
 
 function waitingFinding(place: Place, reason: string, cause: Cause | undefined): Finding {
   const { pod, field, title, status } = place;
-  const said = status.state?.waiting?.message || undefined;
+  // The kubelet quotes the command line of a hook that failed, and what it wrote: neither is ours to
+  // tell in mails and reports (pkg/kubelet/lifecycle/handlers.go).
+  const isOfHook = reason === 'PostStartHookError';
+  const said = isOfHook ? undefined : status.state?.waiting?.message || undefined;
   const message = `${title} waits: ${reason}${said === undefined ? '' : `: ${shorten(said)}`}`;
   const image =
     cause === 'image-pull' && status.image !== undefined ? ` (image ${status.image})` : '';

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { redactedNode, redactedNodeClaim, redactedPod } from '../../lib/evidence/redact.ts';
+import {
+  redactedEvent,
+  redactedNode,
+  redactedNodeClaim,
+  redactedPod,
+} from '../../lib/evidence/redact.ts';
 
 const secret = 'hunter2';
 const annotations = {
@@ -119,6 +124,41 @@ describe('a pod in evidence', () => {
         },
       ],
     });
+  });
+});
+
+describe('the call of a hook that failed', () => {
+  // pkg/kubelet/lifecycle/handlers.go quotes the command line and what it wrote.
+  const said = `Exec lifecycle hook ([/bin/sh -c curl -u ${secret}]) for Container "web" failed - error: x, message: "${secret}"`;
+
+  it('is not kept in the state of its container', () => {
+    const waiting = { reason: 'PostStartHookError', message: said };
+    const pod = { status: { containerStatuses: [{ name: 'web', state: { waiting } }] } };
+    const kept = redactedPod(pod);
+    expect(JSON.stringify(kept)).not.toContain(secret);
+    expect(kept.status).toEqual({
+      containerStatuses: [
+        {
+          name: 'web',
+          state: {
+            waiting: {
+              reason: 'PostStartHookError',
+              message: `[redacted]: ${said.length} characters`,
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it.each(['FailedPostStartHook', 'FailedPreStopHook'])('is not kept in an Event %s', (reason) => {
+    const kept = redactedEvent({ reason, message: said, count: 3 });
+    expect(kept).toEqual({ reason, message: `[redacted]: ${said.length} characters`, count: 3 });
+  });
+
+  it('leaves other Events as they are', () => {
+    const event = { reason: 'BackOff', message: 'back-off 5m0s' };
+    expect(redactedEvent(event)).toEqual(event);
   });
 });
 

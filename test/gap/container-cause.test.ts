@@ -47,6 +47,17 @@ describe('what the kubelet says of containers', () => {
     });
   });
 
+  it('does not repeat the command line of a hook that failed', () => {
+    const message =
+      'Exec lifecycle hook ([/bin/sh -c curl -u hunter2]) for Container "main" failed';
+    const hook = waiting('PostStartHookError', {
+      state: { waiting: { reason: 'PostStartHookError', message } },
+    });
+    const gap = gapWith(unreadyStatus(hour, [hook]));
+    expect(gap.message).toBe('container main waits: PostStartHookError');
+    expect(JSON.stringify(gap)).not.toContain('hunter2');
+  });
+
   it('names the image that cannot be had', () => {
     expect(gapWith(unreadyStatus(hour, [waiting('ErrImagePull')])).message).toBe(
       'container main waits: ErrImagePull (image example.com/agent:v1)',
