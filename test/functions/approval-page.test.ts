@@ -191,6 +191,13 @@ describe('a complete answer', () => {
     expect((await asked.send('POST', { body, contentType })).statusCode).toBe(200);
   });
 
+  it('has an example that is not the confirmation, whatever the node is called', async () => {
+    await asked.ask('drain-blocked', { node: 'blue-7' });
+    const { body } = await asked.send('GET');
+    expect(body).not.toContain('retry blue-7');
+    expect(body).toContain('retry red-3');
+  });
+
   it('wants the whole name of a node that is called by its address', async () => {
     asked = await new AskedQuestion().ask('replace', { node: '10.0.0.5' });
     expect((await asked.post({ ...approval, confirm: 'approve 10' })).statusCode).toBe(422);
@@ -208,6 +215,18 @@ describe('an incomplete answer', () => {
     ['a blank name', { ...approval, name: ' \t ' }, /Type your name/],
     ['a name without letters', { ...approval, name: '12345' }, /not a name/],
     ['a name with unseen characters', { ...approval, name: 'An\u202en' }, /not a name/],
+    ['a name that looks empty', { ...approval, name: 'a\u3164' }, /not a name/],
+    [
+      'the name of nodegap with a soft hyphen',
+      { ...approval, name: 'node\u00adgap' },
+      /not a name/,
+    ],
+    ['the name of nodegap with a joiner', { ...approval, name: 'node\u200dgap' }, /your own name/],
+    [
+      'the name of nodegap in wide letters',
+      { ...approval, name: 'ｎｏｄｅｇａｐ' },
+      /your own name/,
+    ],
     ['a long name', { ...approval, name: 'a'.repeat(81) }, /more than 80 characters/],
     ['the name of nodegap', { ...approval, name: 'Nodegap' }, /your own name/],
     ['no confirmation', { ...approval, confirm: '' }, /Type the confirmation/],
@@ -296,12 +315,25 @@ describe('a link that is not right', () => {
     ['a secret that is cut short', { secret: 'secret-1' }],
     ['the id in place of the secret', { secret: 'question-1' }],
     ['an empty secret', { secret: '' }],
+    ['an id that no table could hold', { id: 'x'.repeat(2000) }],
   ])('looks the same and changes nothing: %s', async (_what, sent) => {
     const reference = await asked.send('GET', { id: 'nobody', secret: 'nothing' });
     expect(reference.statusCode).toBe(404);
     expect(await asked.send('GET', sent)).toEqual(reference);
     expect(await asked.post(approval, sent)).toEqual(reference);
     await expectUndecided();
+  });
+
+  it('is not looked for under an id that is longer than a key of the table', async () => {
+    const read: string[] = [];
+    const get = asked.table.get.bind(asked.table);
+    asked.table.get = async (key) => {
+      read.push(key.sk);
+      return get(key);
+    };
+    // DynamoDB refuses it with an error: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+    expect((await asked.send('GET', { id: 'ü'.repeat(600) })).statusCode).toBe(404);
+    expect(read).toEqual([]);
   });
 
   it('looks the same when the secret belongs to another question', async () => {

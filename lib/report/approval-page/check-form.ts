@@ -1,6 +1,6 @@
 /** Judges what was typed into the form. */
+import { printable } from '../../printable.ts';
 import { type Answer, type Approval, answersTo } from '../../safety/approvals.ts';
-import { visible } from '../html/markup.ts';
 import { confirms } from './confirmation.ts';
 import { longest, type Problems } from './form.ts';
 
@@ -35,9 +35,11 @@ export function checkForm(
 function nameProblem(name: string): string | undefined {
   if (name === '') return 'Type your name.';
   if (name.length > longest.name) return `The name has more than ${longest.name} characters.`;
-  if (!/\p{L}/u.test(name) || visible(name) !== name) return 'That is not a name.';
+  // Both are unseen, and belong into names of some scripts.
+  const shown = name.replace(/[\u200c\u200d]/g, '');
+  if (!/\p{L}/u.test(shown) || printable(shown) !== shown) return 'That is not a name.';
   // Nodegap's own decisions stand under this name.
-  if (name.toLowerCase() === 'nodegap') return 'Type your own name.';
+  if (shown.normalize('NFKC').toLowerCase() === 'nodegap') return 'Type your own name.';
   return undefined;
 }
 

@@ -18,6 +18,8 @@ export function answerForm(
   problems: Problems = {},
 ): Markup {
   const { question, facts } = approval;
+  // It must not be what is to be typed.
+  const example = shortName(facts.node) === 'blue-7' ? 'red-3' : 'blue-7';
   const part = shortName(facts.node) === facts.node ? 'its name' : 'its name up to the first dot';
   return html`<section><h2>Your answer</h2>
 <form method="post" autocomplete="off">
@@ -26,7 +28,7 @@ ${answersTo[question].map((answer) => choice(answer, approval, problems.decision
 </fieldset>
 <div class="field"><label for="name">Your name</label><p class="dim" id="name-help">It is recorded, with the time and your source address.</p>${wrong('name', problems)}
 <input id="name" name="name" type="text" required maxlength="${longest.name}" autocomplete="name" value="${typed.name ?? ''}" aria-describedby="name-help${problems.name === undefined ? '' : ' name-wrong'}"${mend('name', problems)}></div>
-<div class="field"><label for="confirm">Confirmation</label><p class="dim" id="confirm-help">Type the word of your answer, a space, and the node: ${part}. For a node called blue-7 and the first answer that would be: <code>${answersTo[question][0]} blue-7</code></p>${wrong('confirm', problems)}
+<div class="field"><label for="confirm">Confirmation</label><p class="dim" id="confirm-help">Type the word of your answer, a space, and the node: ${part}. For a node called ${example} and the first answer that would be: <code>${answersTo[question][0]} ${example}</code></p>${wrong('confirm', problems)}
 <input id="confirm" name="confirm" type="text" required maxlength="${longest.confirm}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="confirm-help${problems.confirm === undefined ? '' : ' confirm-wrong'}"${mend('confirm', problems)}></div>
 <button type="submit">Send the answer</button>
 </form>

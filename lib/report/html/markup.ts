@@ -55,7 +55,7 @@ export function visible(text: string): string {
 
 const unseen =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]/g;
 
 /** As JavaScript and JSON write it. */
 function codeOf(character: string): string {
