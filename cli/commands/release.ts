@@ -32,7 +32,14 @@ export function releaseCommand(context: CommandContext): Command {
       try {
         const nodes = await connection.reader.listNodes();
         const commandOf = commandsOf(io, self.parent?.name() ?? self.name(), options);
-        tellLeftovers(io, nodes, await readHeldSlots(connection.transport), commandOf, name);
+        const slots = await readHeldSlots(connection.transport);
+        tellLeftovers(io, nodes, slots, commandOf, name);
+        const node = nodes.find(({ metadata }) => metadata.name === name);
+        // Before the state is opened, which makes it where there is none.
+        if (node === undefined && slots?.every((slot) => slot.node !== name) === true) {
+          io.stdout.write(`there is no node ${printable(name)}, and no slot of it\n`);
+          return;
+        }
         const session = await openSession(io, connection, config.cluster, {
           tell: (event) => {
             if ('message' in event) io.stderr.write(`${printable(event.message)}\n`);
@@ -41,10 +48,12 @@ export function releaseCommand(context: CommandContext): Command {
         });
         const stop = new AbortController();
         const takeBack = io.onInterrupt(() => stop.abort());
-        const node = nodes.find(({ metadata }) => metadata.name === name);
-        const ending = await release(session, config.loaded, name, node, stop.signal).finally(
-          takeBack,
-        );
+        const ending = await release(session, config.loaded, name, node, stop.signal)
+          .catch((error: unknown) => {
+            if (!stop.signal.aborted) throw error;
+            return { exitCode: 130, message: `interrupted: nothing was done to ${name}` };
+          })
+          .finally(takeBack);
         io.stdout.write(`${printable(ending.message)}\n`);
         context.exitCode = ending.exitCode;
       } finally {

@@ -7,6 +7,7 @@ import { printable } from '../../lib/printable.ts';
 import { nodeKindOf } from '../../lib/remediation/replacement.ts';
 import { FolderEvidence } from '../../local/folder-evidence.ts';
 import type { RemediateEvent } from '../../local/remediate/events.ts';
+import type { HeldSlot } from '../../local/remediate/liveness.ts';
 import type { OpenOptions } from '../../local/remediate/open.ts';
 import type { Remediation } from '../../local/remediate/remediation.ts';
 import type { Ending, Session } from '../../local/remediate/session.ts';
@@ -127,11 +128,12 @@ async function remediate(
   const { loaded, cluster, notes, refusal } = config;
   const commandOf = commandsOf(io, program, options);
   const nodes = await connection.reader.listNodes();
-  tellLeftovers(io, nodes, await readHeldSlots(connection.transport), commandOf, name);
+  const slots = await readHeldSlots(connection.transport);
+  tellLeftovers(io, nodes, slots, commandOf, name);
   for (const note of notes) tellNote(io, note);
   const progress = new Progress(terminalOf(io), loaded.config.timings);
   try {
-    const shown = { progress, commandOf, nodes };
+    const shown = { progress, commandOf, nodes, slots };
     const ending =
       refusal === undefined
         ? await attempt(io, { connection, config }, name, options, shown)
@@ -147,6 +149,8 @@ interface Shown {
   progress: Progress;
   commandOf: CommandOf;
   nodes: readonly Node[];
+  /** Undefined when they cannot be read. */
+  slots: readonly HeldSlot[] | undefined;
 }
 
 async function attempt(
@@ -154,24 +158,24 @@ async function attempt(
   { connection, config: { loaded, cluster } }: Opened,
   name: string,
   options: RemediateOptions,
-  { progress, commandOf, nodes }: Shown,
+  { progress, commandOf, nodes, slots }: Shown,
 ): Promise<Ending> {
   const { ask } = progress;
+  const resume = options.resume === true;
+  const named = nodes.find(({ metadata }) => metadata.name === name);
+  // Before the state is opened, which makes it where there is none.
+  if (named === undefined && slots?.every((slot) => slot.node !== name) === true) {
+    if (!resume) nodeNamed(nodes, name, cluster);
+    const message = `nothing is left over: there is no node ${name} any more, and no slot of it`;
+    return { exitCode: exitCodes.ok, code: 'nothing-left-over', message };
+  }
   const mayAsk = strictestPolicy(loaded.config.approvals) !== 'never' && options.yes !== true;
   if (ask === undefined && mayAsk) tellNote(io, nobodyToAsk);
   const tell: Session['tell'] = (event) => {
     progress.tell({ at: io.waiting.now(), ...event } as RemediateEvent);
   };
   const session = await openSession(io, connection, cluster, { tell, commandOf });
-  const gone = nodes.every(({ metadata }) => metadata.name !== name);
-  const slot = (await session.state.heldSlots()).find(({ node }) => node === name);
-  if (gone && slot === undefined && options.resume === true) {
-    const message = `nothing is left over: there is no node ${name} any more, and no slot of it`;
-    return { exitCode: exitCodes.ok, code: 'nothing-left-over', message };
-  }
-  // Of a node that is gone, only how its replacement ends can still be looked at.
-  const node = gone && slot !== undefined ? undefined : nodeNamed(nodes, name, cluster);
-  if (node !== undefined) tellKind(io, node);
+  if (named !== undefined) tellKind(io, named);
   const remediation = await open(io, session, {
     config: loaded,
     evidence: new FolderEvidence(options.evidence, randomUUID),
@@ -179,12 +183,7 @@ async function attempt(
   });
   const takeBack = io.onSignal((signal) => remediation.onSignal(signal));
   try {
-    if (node !== undefined) {
-      return await remediation.run(node, { resume: options.resume === true });
-    }
-    const verified = await remediation.verify(slot?.nodeUid ?? '');
-    const message = `${name} is gone`;
-    return verified ?? { exitCode: exitCodes.ok, code: 'node-gone', message };
+    return await remediation.run(name, named, { resume });
   } finally {
     takeBack();
   }

@@ -62,7 +62,7 @@ export async function busyWith(session: Session, nodeUid: string): Promise<Endin
 
 /** Says who has a node. */
 export function busyEnding(slot: HeldSlot): Ending {
-  const runner = runnerOf(slot.execution);
+  const runner = slot.holder ?? runnerOf(slot.execution);
   const who = runner === undefined ? slot.execution : runnerText(runner);
   const since = new Date(slot.acquiredAt).toISOString();
   const message = `${slot.node} is worked on by ${who} since ${since}`;

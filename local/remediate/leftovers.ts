@@ -17,6 +17,8 @@ export interface Leftover {
   /** Absent for a slot of a node that was not touched, or is gone. */
   mark?: IsolationMark;
   slot?: HeldSlot;
+  /** The node is not there any more, though another one may bear its name. */
+  isGone?: true;
   /** False: the Leases could not be read, so that somebody may still be at work. */
   isSure: boolean;
 }
@@ -69,7 +71,10 @@ export function leftoversOf(
     .filter(({ nodeUid }) => !seen.has(nodeUid))
     .map((slot): Leftover => {
       const { node, nodeUid, execution, acquiredAt: since } = slot;
-      return { node, nodeUid, execution, since, slot, isSure: true };
+      const gone = nodes.some(({ metadata }) => metadata.uid === nodeUid)
+        ? {}
+        : ({ isGone: true } as const);
+      return { node, nodeUid, execution, since, slot, ...gone, isSure: true };
     });
   return [...marked, ...unmarked];
 }
@@ -93,10 +98,11 @@ export function leftoverText(
 }
 
 /** What was done to the node, in words. */
-export function doneText({ mark, slot }: Leftover): string {
+export function doneText({ mark, slot, isGone }: Leftover): string {
   if (slot?.committedAt !== undefined) {
     return `its replacement was committed at ${isoTime(slot.committedAt)}`;
   }
+  if (isGone) return 'the node is gone, but its slot is taken';
   if (mark === undefined) return 'nothing was done to the node yet, but its slot is taken';
   const done = [
     mark.cordoned ? 'cordoned' : "marked (the cordon is someone else's)",

@@ -6,7 +6,7 @@ import { parseTime } from '../../lib/clock.ts';
 import type { LeaseSpec } from '../../lib/cluster-state/objects.ts';
 import type { ExecutionStatus, Item } from '../../lib/ports.ts';
 import { slotFrom } from '../../lib/safety/slot-items.ts';
-import { hasEnded, type Runner, runnerOf, thisRunner } from './runner-identity.ts';
+import { hasEnded, type Runner, runnerFrom, runnerOf, thisRunner } from './runner-identity.ts';
 
 /** The Lease of a slot, as far as it tells of its holder. Times are epoch ms. */
 export interface HeldSlot {
@@ -19,6 +19,8 @@ export interface HeldSlot {
   /** By the clock of the holder. */
   renewedAt: number;
   durationMs: number;
+  /** Who holds its Lease: whoever took the slot over from whom the execution names. */
+  holder: Runner | undefined;
   /** This process holds its Lease. */
   isMine: boolean;
 }
@@ -34,6 +36,7 @@ export function heldSlotOf(item: Item, spec: LeaseSpec, identity: string): HeldS
     ...(committedAt === undefined ? {} : { committedAt }),
     renewedAt: parseTime(spec.renewTime) ?? acquiredAt,
     durationMs: (spec.leaseDurationSeconds ?? 0) * 1000,
+    holder: runnerFrom(spec.holderIdentity ?? ''),
     isMine: spec.holderIdentity === identity,
   };
 }
@@ -41,11 +44,14 @@ export function heldSlotOf(item: Item, spec: LeaseSpec, identity: string): HeldS
 /** Clocks of two computers differ by less than this. */
 const clocksDifferMs = 60_000;
 
-/** Pure but for the look at the processes of this computer. A slot of this process is no leftover. */
+/**
+ * Pure but for the look at the processes of this computer. A slot of this process is no leftover. A
+ * renewal that lies further in the future than clocks differ says nothing: its holder could not be
+ * ended for as long otherwise.
+ */
 export function seemsAlive(slot: HeldSlot, now: number, own: Runner = thisRunner()): boolean {
-  const runner = runnerOf(slot.execution);
-  if (runner !== undefined && hasEnded(runner, own)) return false;
-  return now < slot.renewedAt + slot.durationMs + clocksDifferMs;
+  if (slot.holder !== undefined && hasEnded(slot.holder, own)) return false;
+  return Math.abs(now - slot.renewedAt) < slot.durationMs + clocksDifferMs;
 }
 
 /**

@@ -6,8 +6,9 @@ import type { LoadedConfig } from '../../lib/config/model.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { systemPacing } from '../../lib/pacing.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
-import { isIsolationTaint, readMark } from '../../lib/safety/ownership.ts';
+import { isIsolationTaint, type MarkReading, readMark } from '../../lib/safety/ownership.ts';
 import { busyWith, endLost, isOver } from './begin.ts';
+import type { HeldSlot } from './liveness.ts';
 import { seize } from './resume.ts';
 import { runnerOf, runnerText } from './runner-identity.ts';
 import type { Ending, Session } from './session.ts';
@@ -15,7 +16,8 @@ import type { Ending, Session } from './session.ts';
 const silent: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * Releases a node by what its mark says, then its slot. Twice is the same as once.
+ * Releases a node by what its mark says, then its slot; and the slots of earlier nodes of that name.
+ * Twice is the same as once.
  * @param node As it is now; undefined when there is none of that name.
  */
 export async function release(
@@ -25,24 +27,46 @@ export async function release(
   node: Node | undefined,
   signal: AbortSignal,
 ): Promise<Ending> {
+  const uid = node?.metadata.uid;
+  const slots = await session.state.heldSlots();
+  const former = slots.filter((each) => each.node === name && each.nodeUid !== uid);
+  const endings: Ending[] = [];
+  for (const slot of former) {
+    const target = { name, nodeUid: slot.nodeUid, node: undefined, slot };
+    endings.push(await releaseOne(session, config, target, signal));
+  }
+  if (node !== undefined) {
+    const slot = slots.find((each) => each.nodeUid === node.metadata.uid);
+    const target = { name, nodeUid: node.metadata.uid, node, slot };
+    endings.push(await releaseOne(session, config, target, signal));
+  }
+  return (
+    endings.find(({ exitCode }) => exitCode !== 0) ??
+    endings.find(({ code }) => code === 'released') ??
+    endings[0] ??
+    nothing(`there is no node ${name}, and no slot of it`)
+  );
+}
+
+interface Target {
+  name: string;
+  nodeUid: string;
+  /** Undefined when it is gone. */
+  node: Node | undefined;
+  slot: HeldSlot | undefined;
+}
+
+async function releaseOne(
+  session: Session,
+  config: LoadedConfig,
+  { name, nodeUid, node, slot }: Target,
+  signal: AbortSignal,
+): Promise<Ending> {
   const { clock, cluster, state, client, installation } = session;
   const reading = node === undefined ? undefined : readMark(node, installation);
-  if (reading?.kind === 'foreign') {
-    const { installation: theirs, at } = reading.mark;
-    const message = `${name} is isolated by another installation, ${theirs}, since ${at}: it alone may release it`;
-    return { exitCode: 2, code: 'foreign-mark', message };
-  }
-  if (reading?.kind === 'unreadable') {
-    const message = `${name} bears a mark that cannot be read: ${reading.raw}; take it off yourself if you know what it was`;
-    return { exitCode: 2, code: 'unreadable-mark', message };
-  }
-  const slot = (await state.heldSlots()).find((each) =>
-    node === undefined ? each.node === name : each.nodeUid === node.metadata.uid,
-  );
-  const nodeUid = node?.metadata.uid ?? slot?.nodeUid;
+  const refusal = reading === undefined ? undefined : refusalOf(name, reading);
   const isTainted = node?.spec.taints?.some(isIsolationTaint) === true;
   const mark = reading?.kind === 'ours' ? reading.mark : undefined;
-  if (nodeUid === undefined) return nothing(`there is no node ${name}, and no slot of it`);
   const busy = await busyWith(session, nodeUid);
   if (busy !== undefined) return busy;
   if (slot?.committedAt !== undefined) {
@@ -50,9 +74,9 @@ export async function release(
     return { exitCode: 2, code: 'left-alone', message };
   }
   const hadAttempt = await isOver(session, nodeUid);
-  if (slot === undefined && mark === undefined && !isTainted) {
+  if (slot === undefined && (refusal !== undefined || (mark === undefined && !isTainted))) {
     if (hadAttempt) await endLost(session, nodeUid);
-    return nothing(`nothing of nodegap is left on ${name}`);
+    return refusal ?? nothing(`nothing of nodegap is left on ${name}`);
   }
   if (slot !== undefined) {
     const alive = await seize(session, slot, signal);
@@ -72,20 +96,37 @@ export async function release(
   const { episode = 1, attempt = 1 } =
     (await new Episodes(state.table, clock).get(cluster, nodeUid)) ?? mark ?? {};
   const event = { execution, state: { cluster, node: name, nodeUid, episode, attempt } };
-  const released = await releaseNode(ports)(event);
-  if (released.code === 'other-execution' || released.code === 'left-alone') {
-    return { exitCode: 2, code: released.code, message: `${name}: ${released.message}` };
+  if (refusal === undefined) {
+    const released = await releaseNode(ports)(event);
+    if (released.code === 'other-execution' || released.code === 'left-alone') {
+      return { exitCode: 2, code: released.code, message: `${name}: ${released.message}` };
+    }
+    await releaseSlot(ports)(event);
+    if (hadAttempt) await endLost(session, nodeUid);
+    const runner = runnerOf(execution);
+    const by = runner === undefined ? '' : ` after ${runnerText(runner)}`;
+    const freed = slot === undefined ? '' : ', and its slot is free';
+    const message = `${name} is released${by}: ${released.message}${freed}`;
+    return { exitCode: 0, code: 'released', message };
   }
+  // The node is another's, its slot here is not.
   await releaseSlot(ports)(event);
   if (hadAttempt) await endLost(session, nodeUid);
-  const runner = runnerOf(execution);
-  const by = runner === undefined ? '' : ` after ${runnerText(runner)}`;
-  const freed = slot === undefined ? '' : ', and its slot is free';
-  return {
-    exitCode: 0,
-    code: 'released',
-    message: `${name} is released${by}: ${released.message}${freed}`,
-  };
+  return { ...refusal, message: `${refusal.message}; its slot here is free` };
+}
+
+/** Why the node itself is not touched. */
+function refusalOf(name: string, reading: MarkReading): Ending | undefined {
+  if (reading.kind === 'foreign') {
+    const { installation: theirs, at } = reading.mark;
+    const message = `${name} is isolated by another installation, ${theirs}, since ${at}: it alone may release it`;
+    return { exitCode: 2, code: 'foreign-mark', message };
+  }
+  if (reading.kind === 'unreadable') {
+    const message = `${name} bears a mark that cannot be read: ${reading.raw}; take it off yourself if you know what it was`;
+    return { exitCode: 2, code: 'unreadable-mark', message };
+  }
+  return undefined;
 }
 
 function nothing(message: string): Ending {

@@ -15,7 +15,7 @@ import { type Embedded, workflowHandlers } from '../embedded.ts';
 import { begin, busyEnding, busyWith } from './begin.ts';
 import type { Gate } from './gate.ts';
 import { leftoversOf, leftoverText } from './leftovers.ts';
-import { seemsAlive } from './liveness.ts';
+import { type HeldSlot, seemsAlive } from './liveness.ts';
 import type { Questions } from './questions.ts';
 import { freeAttempt, freeSlot, goodCodes, seize, verifyCommitted } from './resume.ts';
 import { ripenessOf } from './ripeness.ts';
@@ -50,34 +50,26 @@ export class Remediation {
   }
 
   /**
-   * Works on a node until it is repaired, or until it is clear why not.
+   * Works on a node until it is repaired, or until it is clear why not. Of a node that is gone
+   * (undefined), only what was left under its name is ended.
    * @throws KubernetesError when the cluster cannot be read.
    */
-  async run(node: Node, options: { resume: boolean }): Promise<Ending> {
+  async run(name: string, node: Node | undefined, options: { resume: boolean }): Promise<Ending> {
     const { session } = this.#parts;
     try {
+      const ended = await this.#endFormer(name, node, options);
+      if (ended !== undefined) return ended;
+      if (node === undefined) return { exitCode: 0, code: 'node-gone', message: `${name} is gone` };
       return (await this.#prepare(node, options)) ?? (await this.#attempt(node));
     } catch (error) {
       if (this.#signal === undefined || !this.#waits.signal.aborted) throw error;
-      const message = `nothing was done to ${node.metadata.name}`;
+      const message = `nothing was done to ${name}`;
       session.tell({ kind: 'interrupted', message });
       return this.#interrupted(message);
     } finally {
       this.#beside.abort();
       this.#parts.questions.close();
     }
-  }
-
-  /** Looks how the committed replacement of a node ends that may be gone already. */
-  async verify(nodeUid: string): Promise<Ending | undefined> {
-    const { session, embedded } = this.#parts;
-    const slot = (await session.state.heldSlots()).find((each) => each.nodeUid === nodeUid);
-    if (slot?.committedAt === undefined) return undefined;
-    const alive = seemsAlive(slot, session.clock.now())
-      ? busyEnding(slot)
-      : await seize(session, slot, this.#waits.signal);
-    if (alive !== undefined) return alive;
-    return verifyCommitted(session, embedded, slot, this.#waits.signal);
   }
 
   /** What a signal does: the first undoes or goes on, the second ends at once. */
@@ -91,6 +83,38 @@ export class Remediation {
     this.#signal = signal;
     if (this.#execution === undefined) this.#waits.abort();
     else this.#interruption = this.#interrupt(signal);
+  }
+
+  /** Ends what was left on a node that is gone, whether or not another one bears its name now. */
+  async #endFormer(
+    name: string,
+    node: Node | undefined,
+    { resume }: { resume: boolean },
+  ): Promise<Ending | undefined> {
+    const { session, embedded } = this.#parts;
+    for (const slot of await session.state.heldSlots()) {
+      if (slot.node !== name || slot.nodeUid === node?.metadata.uid) continue;
+      if (seemsAlive(slot, session.clock.now())) return busyEnding(slot);
+      const isVerified = node === undefined && slot.committedAt !== undefined;
+      if (!resume && !isVerified) {
+        const nodes = node === undefined ? [] : [node];
+        const left = leftoversOf(nodes, [slot], session.clock.now(), session.runner);
+        const message = left.map((each) => leftoverText(each, session.commandOf)).join('; ');
+        return { exitCode: 2, code: 'left-over', message };
+      }
+      const alive = await seize(session, slot, this.#waits.signal);
+      if (alive !== undefined) return alive;
+      if (slot.committedAt !== undefined) return this.#verify(slot);
+      await freeSlot(session, embedded, slot);
+    }
+    return undefined;
+  }
+
+  /** Looks how a committed replacement ends, and shows meanwhile that somebody does. */
+  async #verify(slot: HeldSlot): Promise<Ending> {
+    const { session, embedded } = this.#parts;
+    this.onSlot(slot.nodeUid);
+    return verifyCommitted(session, embedded, slot, this.#waits.signal);
   }
 
   /** Undefined when the attempt may be taken. */
@@ -109,9 +133,7 @@ export class Remediation {
     if (left?.slot !== undefined) {
       const alive = await seize(session, left.slot, this.#waits.signal);
       if (alive !== undefined) return alive;
-      if (left.slot.committedAt !== undefined) {
-        return verifyCommitted(session, embedded, left.slot, this.#waits.signal);
-      }
+      if (left.slot.committedAt !== undefined) return this.#verify(left.slot);
       await freeSlot(session, embedded, left.slot);
     }
     const hadAttempt = await freeAttempt(session, uid);

@@ -36,10 +36,14 @@ export function executionOf(runner: Runner, name: string): string {
 
 /** Who runs an execution, or undefined when it is no execution of the command line. */
 export function runnerOf(execution: string): Runner | undefined {
+  const [prefix, identity = '', ...name] = execution.split(':');
+  return prefix === scheme && name.length > 0 ? runnerFrom(identity) : undefined;
+}
+
+/** Who an identity is of, as `identityOf` writes it. */
+export function runnerFrom(identity: string): Runner | undefined {
   const match =
-    /^nodegap-cli:(?<user>[^@/:]*)@(?<host>[^@/:]*)\/(?<pid>\d+)\/(?<machine>\w+)\.(?<run>\w+):/.exec(
-      execution,
-    );
+    /^(?<user>[^@/:]*)@(?<host>[^@/:]*)\/(?<pid>\d+)\/(?<machine>\w+)\.(?<run>\w+)$/.exec(identity);
   if (match?.groups === undefined) return undefined;
   const { user = '', host = '', pid = '', machine = '', run = '' } = match.groups;
   return { user, host, pid: Number(pid), machine, run };

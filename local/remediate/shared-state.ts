@@ -7,7 +7,7 @@ import { isKubernetesError, NodegapError } from '../../lib/errors.ts';
 import type { Transport } from '../../lib/kubernetes/transport.ts';
 import type { SleepingClock } from '../clock.ts';
 import { type HeldSlot, heldSlotOf } from './liveness.ts';
-import { hasEnded, identityOf, type Runner, runnerOf } from './runner-identity.ts';
+import { hasEnded, identityOf, type Runner } from './runner-identity.ts';
 import type { SharedState } from './session.ts';
 import { underShownName } from './stable-name.ts';
 
@@ -37,7 +37,7 @@ export async function openSharedState(
       for (;;) {
         const found = (await leases.list()).find((each) => each.nodeUid === nodeUid);
         if (found === undefined) return 'absent';
-        const holder = runnerOf(heldSlotOf(found.item, found.object.spec, identity).execution);
+        const { holder } = heldSlotOf(found.item, found.object.spec, identity);
         if (holder !== undefined && hasEnded(holder, runner)) {
           if (await leases.takeOver(found, { gone: true })) return 'seized';
           continue;
@@ -71,7 +71,7 @@ export async function readHeldSlots(transport: Transport): Promise<HeldSlot[] | 
   } catch (error) {
     if (isKubernetesError(error, 'not-found')) return [];
     // Named, where something is left over, as what it is: not known.
-    if (isKubernetesError(error)) return undefined;
+    if (error instanceof NodegapError) return undefined;
     throw error;
   }
 }

@@ -81,6 +81,7 @@ export class Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'nodegap-remediate-'));
   readonly #running: Running[] = [];
   #served: ServedCluster | undefined;
+  #ownWrites = 0;
   readonly names: string[];
 
   constructor({ nodes = 10, managedBy = 'karpenter' }: StageOptions = {}) {
@@ -127,6 +128,7 @@ users: [{name: u, user: {token: secret-token}}]
 `;
     writeFileSync(join(this.folder, 'kubeconfig'), kubeconfig);
     this.configure(yaml, mode);
+    this.#ownWrites = this.cluster.audit.length;
     return bad;
   }
 
@@ -185,12 +187,23 @@ ${yaml}`,
 
   /** Changes a node as somebody else would, by a merge patch. */
   async patchNode(name: string, patch: object): Promise<void> {
-    const answer = await fetch(`${this.#served?.url}/api/v1/nodes/${name}`, {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/merge-patch+json' },
-      body: JSON.stringify(patch),
+    await this.send('PATCH', `/api/v1/nodes/${name}`, patch);
+  }
+
+  /** Sends a change as somebody else would. */
+  async send(method: 'PATCH' | 'PUT', path: string, body: object): Promise<void> {
+    const type = method === 'PUT' ? 'application/json' : 'application/merge-patch+json';
+    const answer = await fetch(`${this.#served?.url}${path}`, {
+      method,
+      headers: { 'content-type': type },
+      body: JSON.stringify(body),
     });
     if (!answer.ok) throw new Error(await answer.text());
+  }
+
+  /** The changes that were asked for, but for those of the stage itself. */
+  writes(): string[] {
+    return this.cluster.audit.slice(this.#ownWrites).map(({ method, path }) => `${method} ${path}`);
   }
 
   node(name: string): Node | undefined {
