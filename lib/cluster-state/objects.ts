@@ -6,7 +6,7 @@
  * same as not being there: a creation cannot be conditioned, so it must not matter when it arrives.
  */
 import { isKubernetesError, KubernetesError, NodegapError } from '../errors.ts';
-import { errorFromAnswer } from '../kubernetes/errors.ts';
+import { AnsweredError, errorFromAnswer, hasCause } from '../kubernetes/errors.ts';
 import type { Method, Transport } from '../kubernetes/transport.ts';
 import type { Part } from './layout.ts';
 
@@ -90,7 +90,8 @@ export class Objects {
 
   /**
    * Creates an object without content. Undefined when it is there already.
-   * @throws KubernetesError `not-found` without the namespace.
+   * @throws KubernetesError `not-found` without the namespace; NodegapError `State.Gone` in one that
+   * is being deleted.
    */
   async createEmpty(kind: ObjectKind, name: string, part: Part): Promise<StateObject | undefined> {
     const empty = { kind, name, part, uid: '', resourceVersion: '', mark: '', texts: {}, spec: {} };
@@ -98,6 +99,7 @@ export class Objects {
       const body = bodyOf(this.namespace, { ...empty, raw: {} });
       return objectFrom(kind, await this.#send('POST', this.#path(kind), body));
     } catch (error) {
+      if (isInLeavingNamespace(error)) throw leaving(this.namespace, error);
       if (!isKubernetesError(error, 'conflict')) throw error;
     }
     const there = await this.get(kind, name);
@@ -193,6 +195,18 @@ export class Objects {
       },
     );
   }
+}
+
+/** Refused with 403, like a missing right, but with a cause that tells them apart. */
+function isInLeavingNamespace(error: unknown): boolean {
+  return error instanceof AnsweredError && hasCause(error.answer, 'NamespaceTerminating');
+}
+
+function leaving(namespace: string, cause: unknown): NodegapError {
+  return new NodegapError('State.Gone', `namespace ${namespace} is being deleted`, {
+    hint: 'wait until it is gone and run the command again, which makes a new one',
+    cause,
+  });
 }
 
 function unreadable(path: string): KubernetesError {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Transport } from '../../lib/kubernetes/transport.ts';
 import type { StateTable } from '../../lib/ports.ts';
 import type { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { emptyCluster, openState, start } from './support.ts';
@@ -21,6 +22,14 @@ async function edit(path: string, change: (object: Stored) => void): Promise<voi
 interface Stored {
   metadata: { labels: Record<string, string> };
   data: Record<string, string>;
+}
+
+/** As if the journal had been deleted already. */
+function withoutJournal(transport: Transport): Transport['request'] {
+  return async (request) =>
+    request.method === 'GET' && request.path === journalPath
+      ? { status: 404, headers: {}, body: Buffer.from('{}') }
+      : transport.request(request);
 }
 
 function put(table: StateTable, more: Record<string, number | string> = {}) {
@@ -64,6 +73,31 @@ describe('opening the state', () => {
       ),
       hint: expect.stringContaining('nodegap rbac --operator'),
     });
+  });
+
+  it('says that the namespace is being deleted, which is no missing right', async () => {
+    await openState(cluster.transport());
+    const inner = cluster.transport();
+    const transport: Transport = {
+      ...inner,
+      close: () => inner.close(),
+      async request(request) {
+        if (request.method !== 'POST') return inner.request(request);
+        const status = {
+          kind: 'Status',
+          reason: 'Forbidden',
+          message:
+            'configmaps "x" is forbidden: unable to create new content in namespace nodegap because it is being terminated',
+          details: { causes: [{ reason: 'NamespaceTerminating', message: 'being terminated' }] },
+        };
+        return { status: 403, headers: {}, body: Buffer.from(JSON.stringify(status)) };
+      },
+    };
+    const { table } = await openState(transport);
+    const refusal = { code: 'State.Gone', message: 'namespace nodegap is being deleted' };
+    await expect(put(table)).rejects.toMatchObject(refusal);
+    const emptied = { ...transport, request: withoutJournal(transport) };
+    await expect(openState(emptied)).rejects.toMatchObject(refusal);
   });
 
   it('refuses a state of a newer version, also one that became newer meanwhile', async () => {
