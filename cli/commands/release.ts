@@ -51,7 +51,7 @@ export function releaseCommand(context: CommandContext): Command {
         const ending = await release(session, config.loaded, name, node, stop.signal)
           .catch((error: unknown) => {
             if (!stop.signal.aborted) throw error;
-            return { exitCode: 130, message: `interrupted: nothing was done to ${name}` };
+            return { exitCode: 130, message: `interrupted: ${name} is as it was` };
           })
           .finally(takeBack);
         io.stdout.write(`${printable(ending.message)}\n`);

@@ -8,6 +8,7 @@ import { Embedded } from '../embedded.ts';
 import type { AslDefinition } from '../workflow/definition.ts';
 import type { TaskHandler, WorkflowEvent } from '../workflow/runner.ts';
 import { Gate } from './gate.ts';
+import { heldClient } from './held-client.ts';
 import { statusElsewhere } from './liveness.ts';
 import { type Consent, Questions } from './questions.ts';
 import { Remediation } from './remediation.ts';
@@ -38,7 +39,7 @@ export function openRemediation(options: OpenOptions): Remediation {
     config: options.config,
     definition,
     table: state.table,
-    clients: { connect: async () => client },
+    clients: { connect: async () => heldClient(client, () => remediation.hold()) },
     evidence: options.evidence,
     version: options.version,
     random: options.random,
@@ -55,7 +56,14 @@ export function openRemediation(options: OpenOptions): Remediation {
     wrapHandler: (name, handler) => {
       const held = acting.has(name) ? whileHeld(session, handler) : handler;
       const wrapped = gate.wrap(name, wrapHandler?.(name, held) ?? held);
-      if (name === 'request-approval') return thenPut(questions, wrapped, session);
+      if (name === 'release-slot') return thenFree(() => remediation, wrapped);
+      if (name === 'request-approval') {
+        return thenPut(questions, wrapped, (execution, error) => {
+          session.tell({ kind: 'failed', state: 'WaitForPerson', message: messageOf(error) });
+          // What could not be put or kept is no answer, and nobody else can give one.
+          embedded.workflow.giveUpWaiting(execution);
+        });
+      }
       return name === 'acquire-slot' ? thenBeat(() => remediation, wrapped) : wrapped;
     },
   });
@@ -98,12 +106,24 @@ function thenBeat(remediation: () => Remediation, acquire: TaskHandler): TaskHan
   };
 }
 
+/** From here on it is no surprise that the Lease is gone. */
+function thenFree(remediation: () => Remediation, release: TaskHandler): TaskHandler {
+  return (event) => {
+    remediation().onRelease();
+    return release(event);
+  };
+}
+
 /** Puts the question to the person once it is kept. */
-function thenPut(questions: Questions, ask: TaskHandler, session: Session): TaskHandler {
+function thenPut(
+  questions: Questions,
+  ask: TaskHandler,
+  onFailure: (execution: string, error: unknown) => void,
+): TaskHandler {
   return async (event) => {
     const result = (await ask(event)) as { approval: string };
     questions.put(result.approval).catch((error: unknown) => {
-      session.tell({ kind: 'failed', state: 'WaitForPerson', message: messageOf(error) });
+      onFailure(String(event.execution), error);
     });
     return result;
   };

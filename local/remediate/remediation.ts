@@ -41,7 +41,11 @@ export class Remediation {
   readonly #beside = new AbortController();
   #signal: EndingSignal | undefined;
   #execution: string | undefined;
-  #beating = false;
+  /** Uid of the node whose slot this process took. */
+  #held: string | undefined;
+  #releasing = false;
+  /** Only looks how another process's replacement ends. */
+  #verifying = false;
   /** What came of the first signal; undefined when the machine goes on. */
   #interruption: Promise<Ending | undefined> = Promise.resolve(undefined);
 
@@ -63,7 +67,9 @@ export class Remediation {
       return (await this.#prepare(node, options)) ?? (await this.#attempt(node));
     } catch (error) {
       if (this.#signal === undefined || !this.#waits.signal.aborted) throw error;
-      const message = `nothing was done to ${name}`;
+      const message = this.#verifying
+        ? `the replacement of ${name} was committed and goes on in the cluster; look again later: ${session.commandOf('remediate', `${name} --resume`)}`
+        : `nothing was done to ${name}`;
       session.tell({ kind: 'interrupted', message });
       return this.#interrupted(message);
     } finally {
@@ -113,6 +119,7 @@ export class Remediation {
   /** Looks how a committed replacement ends, and shows meanwhile that somebody does. */
   async #verify(slot: HeldSlot): Promise<Ending> {
     const { session, embedded } = this.#parts;
+    this.#verifying = true;
     this.onSlot(slot.nodeUid);
     return verifyCommitted(session, embedded, slot, this.#waits.signal);
   }
@@ -233,13 +240,38 @@ export class Remediation {
   /** Shows that this process lives, from the moment on that it has the slot. */
   onSlot(nodeUid: string): void {
     const { state } = this.#parts.session;
-    if (this.#beating) return;
-    this.#beating = true;
+    if (this.#held !== undefined) return;
+    this.#held = nodeUid;
     void state
       .keepRenewing(nodeUid, this.#beside.signal, (error) => {
         this.#tellUnlessOver(`the Lease could not be renewed: ${messageOf(error)}`);
       })
+      .then((outcome) => {
+        if (outcome === 'lost' && !this.#releasing) this.#onLost();
+      })
       .catch((error: unknown) => this.#tellUnlessOver(messageOf(error)));
+  }
+
+  /** Rejects unless the slot is surely still held; undefined while there is none. */
+  hold(): Promise<void> | undefined {
+    if (this.#held === undefined) return undefined;
+    return this.#parts.session.state.hold(this.#held);
+  }
+
+  /** The slot is being given back. */
+  onRelease(): void {
+    this.#releasing = true;
+  }
+
+  /** Nothing that a person answers counts any more: whoever has the slot goes on or undoes. */
+  #onLost(): void {
+    const { embedded, questions } = this.#parts;
+    if (this.#beside.signal.aborted) return;
+    this.#tellUnlessOver(
+      'another process took the slot of the node over, so this one does nothing more to it',
+    );
+    questions.close();
+    embedded.workflow.giveUpWaiting(this.#execution ?? '');
   }
 
   #tellUnlessOver(message: string): void {

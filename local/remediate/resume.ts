@@ -5,6 +5,7 @@ import { Slots } from '../../lib/safety/slots.ts';
 import type { Embedded } from '../embedded.ts';
 import { busyEnding, endLost, isOver } from './begin.ts';
 import type { HeldSlot } from './liveness.ts';
+import { hasEnded, runnerText } from './runner-identity.ts';
 import type { Ending, Session } from './session.ts';
 
 /** Codes of attempts that ended as wished, or with nothing left to do. */
@@ -19,10 +20,16 @@ export const goodCodes: readonly string[] = [
  * Takes the slot of a dead process over. An ending when the process shows that it lives.
  */
 export async function seize(
-  { state, tell }: Session,
+  { state, tell, clock, runner }: Session,
   slot: HeldSlot,
   signal: AbortSignal,
 ): Promise<Ending | undefined> {
+  const { holder, durationMs, node } = slot;
+  if (holder !== undefined && !hasEnded(holder, runner)) {
+    const until = clock.now() + durationMs;
+    const message = `${runnerText(holder)} may still work on ${node}: its Lease is watched for ${durationMs / 1000} s`;
+    tell({ kind: 'waiting', code: 'node-busy', message, until });
+  }
   const seized = await state.seize(slot.nodeUid, signal);
   if (seized === 'alive') return busyEnding(slot);
   tell({ kind: 'taken-over', message: 'the slot of the process that is no more was taken over' });

@@ -99,17 +99,127 @@ describe.concurrent('after kill -9', () => {
   }, 60_000);
 });
 
-/** Writes nonsense into the only slot. */
-async function corruptSlot(stage: Stage): Promise<void> {
+/** A process on another computer that nobody sees any more. */
+const elsewhere = 'ann@desk/7/aaaa.bbbb';
+
+/** Makes the only slot that of a process on another computer, which renewed it for the last time. */
+async function moveSlot(stage: Stage, renewTime: string): Promise<void> {
+  await editSlot(stage, ({ metadata, spec }) => {
+    const { 'nodegap.dev/slot': text = '{}' } = metadata.annotations;
+    const slot = JSON.parse(text);
+    const name = slot.execution.split(':').at(-1);
+    const moved = { ...slot, execution: `nodegap-cli:${elsewhere}:${name}` };
+    metadata.annotations['nodegap.dev/slot'] = JSON.stringify(moved);
+    spec.holderIdentity = elsewhere;
+    spec.renewTime = renewTime;
+  });
+}
+
+interface SlotObject {
+  metadata: { name: string; annotations: Record<string, string> };
+  spec: { holderIdentity?: string; renewTime?: string };
+}
+
+async function editSlot(stage: Stage, edit: (lease: SlotObject) => void): Promise<void> {
   const [lease] = stage.cluster
     .list('leases')
     .filter(({ metadata }) => metadata.annotations?.['nodegap.dev/slot'] !== undefined);
-  if (lease === undefined) throw new Error('there is no slot');
-  const annotations = { 'nodegap.dev/slot': 'nonsense' };
-  const changed = { ...lease, metadata: { ...lease.metadata, annotations } };
+  const changed = structuredClone(lease) as unknown as SlotObject;
+  edit(changed);
   const path = '/apis/coordination.k8s.io/v1/namespaces/nodegap/leases';
-  await stage.send('PUT', `${path}/${lease.metadata.name}`, changed);
+  await stage.send('PUT', `${path}/${changed.metadata.name}`, changed);
 }
+
+/** Writes nonsense into the only slot. */
+async function corruptSlot(stage: Stage): Promise<void> {
+  await editSlot(stage, ({ metadata }) => {
+    metadata.annotations['nodegap.dev/slot'] = 'nonsense';
+  });
+}
+
+describe.concurrent('a slot of a process on another computer', () => {
+  // A day ahead: clocks of computers differ, and that must not keep a node from being freed.
+  it.each(['2026-11-29T11:00:00.000000Z', '2026-11-30T12:00:00.000000Z'])(
+    'last renewed at %s by its clock, is watched, then freed',
+    async (renewTime) => {
+      await withStage(async (stage, bad) => {
+        await killed(stage, bad, 'after isolate-node');
+        await moveSlot(stage, renewTime);
+        const { code, err } = await stage.command(['release', bad]);
+        expect(err).toContain('ann on desk, process 7 may still work on');
+        expect(code, err).toBe(0);
+        expect(stage.traces(bad)).toEqual([]);
+        expect(stage.slots()).toEqual([]);
+      });
+    },
+    120_000,
+  );
+
+  it.each([
+    { argv: ['release'], says: 'is as it was' },
+    { argv: ['remediate', '--resume'], says: 'nothing was done to' },
+  ])(
+    '$argv: SIGINT while it is watched leaves all as it was',
+    async ({ argv, says }) => {
+      await withStage(async (stage, bad) => {
+        await killed(stage, bad, 'after isolate-node');
+        await moveSlot(stage, '2026-11-29T11:00:00.000000Z');
+        const [command = '', ...flags] = argv;
+        const running = stage.start([command, bad, ...flags]);
+        await running.said('its Lease is watched');
+        running.signal('SIGINT');
+        const { code, out, err } = await running.ended;
+        expect(err).not.toContain('unexpected');
+        expect(code, err).toBe(130);
+        expect(out).toContain(says);
+        expect(stage.slots()).toEqual([bad]);
+        expect(stage.traces(bad)).toEqual(['mark', 'cordon']);
+      });
+    },
+    120_000,
+  );
+});
+
+describe.concurrent('rights that are missing', () => {
+  it.each(['remediate', 'release'])(
+    '%s with rights to read only names the verb',
+    async (command) => {
+      await withStage(async (stage, bad) => {
+        stage.cluster.authorizeBy((_who, verb) => verb === 'get' || verb === 'list');
+        const { code, err } = await stage.command([command, bad]);
+        expect(code).toBe(1);
+        expect(err).toContain('not allowed to create configmaps');
+        expect(err).toContain('nodegap rbac --operator');
+        expect(stage.traces(bad)).toEqual([]);
+      });
+    },
+    60_000,
+  );
+
+  it('to patch nodes: the verb is named, and the slot is given back', async () => {
+    await withStage(async (stage, bad) => {
+      stage.cluster.authorizeBy((_who, verb, what) => !(verb === 'patch' && what === 'nodes'));
+      const { code, err, out } = await stage.command(['remediate', bad]);
+      expect(code, err).toBe(1);
+      expect(err + out).toContain('not allowed to patch nodes');
+      expect(stage.traces(bad)).toEqual([]);
+      expect(stage.slots()).toEqual([]);
+    });
+  }, 60_000);
+
+  it('in the namespace of the state: a scan is as quiet as ever', async () => {
+    await withStage(async (stage) => {
+      const state = ['leases', 'configmaps', 'namespaces'];
+      stage.cluster.authorizeBy((_who, verb, what) => {
+        return (verb === 'get' || verb === 'list') && !state.includes(what);
+      });
+      const { code, err } = await stage.command(['scan']);
+      expect(code).toBe(2);
+      expect(err).toBe('');
+      expect(stage.writes()).toEqual([]);
+    });
+  }, 60_000);
+});
 
 describe.concurrent('a node that is not there', () => {
   it.each([
