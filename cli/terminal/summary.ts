@@ -68,6 +68,15 @@ export function summaryLines(
   ];
 }
 
+/** What is to be done here in another way than in an AWS account. */
+const adviceHere: Record<string, string> = {
+  'evidence-unsaved':
+    'See that the folder for the evidence can be written to, or name another one: --evidence FOLDER',
+};
+
+/** `kubectl uncordon` lets a running nodegap take its taint off as well; here none runs. */
+const uncordon = / Or put the node back into service: kubectl uncordon \S+$/;
+
 /** What to do, as a mail would say it, with the commands of this place. */
 function nextLines(
   { report, results }: AttemptView,
@@ -76,8 +85,12 @@ function nextLines(
 ): string[] {
   const subjects = String(results.confirm?.daemonSets ?? '').split(',');
   const daemonSet = subjects.find((subject) => subject.includes('/'));
-  const advice = adviceFor(code, { cluster, node, daemonSet }).map((line) =>
+  const subject = { cluster, node, daemonSet };
+  const here = adviceHere[code];
+  const lines = here === undefined ? adviceFor(code, subject) : [here, ...adviceFor('', subject)];
+  const advice = lines.map((line) =>
     line
+      .replace(uncordon, '')
       .replace(/nodegap request \S+/, commandOf('remediate', node))
       .replace(/nodegap explain (\S+(?: \S+)?)$/, (_all, words: string) =>
         // It takes its entry of the configuration by the name of the context.

@@ -118,10 +118,12 @@ function stepsBlock(plan: RemediationPlan, options: PlanTextOptions): string[] {
   const title = isIdle
     ? 'steps, if that were not so'
     : 'steps, as long as everything stays as it is';
+  const labels = steps.map(({ name }, index) => `${index + 1} ${name}`);
+  const room = Math.max(labelWidth, ...labels.map((label) => label.length));
   return [
     options.style.bold(title),
-    ...steps.flatMap(({ name, detail }, index) =>
-      labelled(`${index + 1} ${name}`, detail, options, plain),
+    ...steps.flatMap(({ detail }, index) =>
+      labelled(labels[index] ?? '', detail, options, plain, room),
     ),
   ];
 }
@@ -214,10 +216,11 @@ function labelled(
   text: string,
   { style, width }: PlanTextOptions,
   paint: Paint = style.dim,
+  labelRoom = labelWidth,
 ): string[] {
-  const room = width === undefined ? undefined : Math.max(30, width - labelWidth - 3);
+  const room = width === undefined ? undefined : Math.max(30, width - labelRoom - 3);
   return fold(printable(text), room).map((line, index) => {
-    const shown = (index === 0 ? label : '').padEnd(labelWidth);
+    const shown = (index === 0 ? label : '').padEnd(labelRoom);
     return `  ${paint(shown)} ${line}`;
   });
 }

@@ -142,6 +142,18 @@ describe('the progress of an attempt', () => {
     ]) {
       expect(summary).toContain(text);
     }
+    // It would leave the taint, which only `release` takes off here.
+    expect(summary).not.toContain('uncordon');
+  });
+
+  it('tells where evidence is kept here when it could not be saved', async () => {
+    const { terminal, progress, tell } = watched();
+    tell(answered('Report', 'evidence-unsaved', 'no room', { node: 'isolated', steps: '' }));
+    const options = { cluster: 'prod', node: 'n1', commandOf: () => '' };
+    progress.end({ exitCode: 2, code: 'evidence-unsaved', message: 'no room' }, options);
+    await terminal.pass(0);
+    expect(terminal.text).toContain('--evidence FOLDER');
+    expect(terminal.text).not.toContain('cdk deploy');
   });
 
   it('names what cured, and asks for nothing after a repair', async () => {
