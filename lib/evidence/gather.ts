@@ -1,5 +1,6 @@
 /** Reads what is kept of a node, and puts the document together. */
-import { isoTime } from '../clock.ts';
+import { type Clock, isoTime } from '../clock.ts';
+import { KubernetesError } from '../errors.ts';
 import { faultWithCause, isConditionFault, subjectOf } from '../gap/fault.ts';
 import type { Evidence as Fact, Fault } from '../gap/model.ts';
 import { count } from '../gap/words.ts';
@@ -31,8 +32,7 @@ export interface EvidenceOccasion {
   installation: string;
   /** Of the code of nodegap. */
   version: string;
-  /** Epoch ms. */
-  now: number;
+  clock: Clock;
 }
 
 /** What a situation tells that is kept: the judgement that is acted on. */
@@ -42,6 +42,11 @@ export type EvidenceSituation = Pick<Situation, 'loaded' | 'mark' | 'claim'> & {
 
 /** DaemonSet pods whose Events are read; a node has about ten. */
 const mostPodsWithEvents = 40;
+/**
+ * After that long no more of them are asked for: the API server has no index of Events by object, so
+ * each list goes through all of them, and the drain has to fit into the same invocation.
+ */
+const longestEventsMs = 10_000;
 
 /**
  * Reads node, pods, claim and Events, and makes the document of them.
@@ -52,9 +57,13 @@ export async function gatherEvidence(
   situation: EvidenceSituation,
   occasion: EvidenceOccasion,
 ): Promise<Evidence> {
-  const { state, phase } = occasion;
+  const { state, phase, clock } = occasion;
+  const now = clock.now();
   const whole = reader.whole ?? (reader as unknown as NonNullable<ClusterReader['whole']>);
   const node = await whole.getNode(state.node);
+  if (node === undefined || uidOf(node) !== state.nodeUid) {
+    throw new KubernetesError('not-found', `node ${state.node} is not there any more`);
+  }
   const pods = await whole.listPodsOnNode(state.node);
   const { claim, mark, loaded, judgement } = situation;
   const nodeClaim =
@@ -65,7 +74,7 @@ export async function gatherEvidence(
   // Those that the attempt is about come first, and with them what their DaemonSets could not make.
   const first = faulty.flatMap(({ pod }) => (pod === undefined ? [] : [pod.uid]));
   const asked = [...new Set([...first, ...daemonPods])];
-  const events = await eventsOf(reader, [
+  const { events, unread } = await eventsOf(reader, clock, [
     state.nodeUid,
     // The kubelet names the node in the place of its uid.
     state.node,
@@ -82,7 +91,7 @@ export async function gatherEvidence(
     episode: state.episode,
     attempt: state.attempt,
     phase,
-    at: isoTime(occasion.now),
+    at: isoTime(now),
     execution: occasion.execution,
     installation: occasion.installation,
     configSha256: loaded.sha256,
@@ -98,21 +107,37 @@ export async function gatherEvidence(
       ...(nodeClaim === undefined ? {} : { nodeClaim: redactedNodeClaim(nodeClaim) }),
     },
     events,
-    cut: unasked > 0 ? [`the Events of ${count(unasked, 'DaemonSet pod')}`] : [],
+    cut: [
+      ...(unasked > 0 ? [`the Events of ${count(unasked, 'DaemonSet pod')}`] : []),
+      ...(unread > 0
+        ? [
+            `the Events of ${count(unread, 'object')}, because listing them took more than ${longestEventsMs / 1000} s`,
+          ]
+        : []),
+    ],
   });
 }
 
+/** `unread`: how many of `uids` there was no time for, the last of them. */
 async function eventsOf(
   reader: Pick<ClusterReader, 'listEventsOf'>,
+  clock: Clock,
   uids: string[],
-): Promise<Record<string, unknown>[]> {
+): Promise<{ events: Record<string, unknown>[]; unread: number }> {
   const found = new Map<string, KubernetesEvent>();
+  const until = clock.now() + longestEventsMs;
+  let unread = 0;
   await eachOf(uids, async (uid) => {
+    if (clock.now() >= until) {
+      unread += 1;
+      return;
+    }
     for (const event of await reader.listEventsOf(uid)) found.set(event.metadata.uid, event);
   });
-  return [...found.values()]
+  const events = [...found.values()]
     .toSorted((a, b) => timeOf(b).localeCompare(timeOf(a)))
     .map(({ metadata, ...event }) => redactedEvent({ name: metadata.name, ...event }));
+  return { events, unread };
 }
 
 /** API times have one form, so that their order is that of their text. */

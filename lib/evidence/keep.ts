@@ -43,7 +43,7 @@ export async function keepEvidence(
       phase,
       installation,
       version,
-      now: clock.now(),
+      clock,
     });
     return { kind: 'saved', saved: await evidence.save(document) };
   } catch (error) {
