@@ -9,7 +9,6 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
-import { readSituation } from '../../lib/remediation/situation.ts';
 import { slotOn } from '../../lib/safety/slots.ts';
 import { type Embedded, workflowHandlers } from '../embedded.ts';
 import { begin, busyEnding, busyWith } from './begin.ts';
@@ -18,9 +17,9 @@ import { leftoversOf, leftoverText } from './leftovers.ts';
 import { type HeldSlot, seemsAlive } from './liveness.ts';
 import type { Questions } from './questions.ts';
 import { freeAttempt, freeSlot, goodCodes, seize, verifyCommitted } from './resume.ts';
-import { ripenessOf } from './ripeness.ts';
 import type { Ending, Session } from './session.ts';
 import { undo } from './undo.ts';
+import { untilRipe } from './until-ripe.ts';
 
 /** Exit codes of processes that a signal ended, as shells tell them. */
 const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -148,28 +147,7 @@ export class Remediation {
       const message = `nothing is left over on ${name}`;
       return { exitCode: 0, code: 'nothing-left-over', message };
     }
-    return this.#untilRipe(node);
-  }
-
-  /** Scans as often as confirmation needs. An ending when there is nothing to do. */
-  async #untilRipe({ metadata: { name, uid } }: Node): Promise<Ending | undefined> {
-    const { session, embedded } = this.#parts;
-    const { cluster, clock, tell } = session;
-    const { config } = await embedded.ports.config();
-    const input = { cluster, node: name, nodeUid: uid, episode: 1, attempt: 1 };
-    for (;;) {
-      await embedded.scan(cluster);
-      const situation = await readSituation(embedded.ports, session.client, input);
-      const ripeness = ripenessOf(situation);
-      if (ripeness.kind === 'nothing-to-do') {
-        return { exitCode: 0, code: 'healthy', message: `nothing to do: ${ripeness.message}` };
-      }
-      if (ripeness.kind === 'ripe') return undefined;
-      const until = clock.now() + config.timings.poll * 1000;
-      const { code, message } = ripeness;
-      tell({ kind: 'waiting', code, message, until });
-      await clock.sleep(until - clock.now(), this.#waits.signal);
-    }
+    return untilRipe(session, embedded, node, this.#waits.signal);
   }
 
   async #attempt({ metadata: { name: node, uid: nodeUid } }: Node): Promise<Ending> {
@@ -247,7 +225,7 @@ export class Remediation {
         this.#tellUnlessOver(`the Lease could not be renewed: ${messageOf(error)}`);
       })
       .then((outcome) => {
-        if (outcome === 'lost' && !this.#releasing) this.#onLost();
+        if (outcome === 'lost' && !this.#releasing && !this.#verifying) this.#onLost();
       })
       .catch((error: unknown) => this.#tellUnlessOver(messageOf(error)));
   }

@@ -221,6 +221,26 @@ describe.concurrent('rights that are missing', () => {
   }, 60_000);
 });
 
+describe.concurrent('an API server that is unwell', () => {
+  it('while the fault is being confirmed is asked again, once it was read', async () => {
+    await withStage(async (stage, bad) => {
+      stage.configure(never, 'act', '20s');
+      const running = stage.start(['remediate', bad]);
+      await running.said('unconfirmed');
+      let refused = 0;
+      stage.cluster.onRequest(({ path }) => {
+        if (path !== '/api/v1/nodes' || refused >= 2) return undefined;
+        refused += 1;
+        return { kind: 'refuse', status: 500 };
+      });
+      const { code, err } = await running.ended;
+      expect(err).toContain('the next one comes');
+      expect(code, err).toBe(0);
+      expect(refused).toBe(2);
+    });
+  }, 120_000);
+});
+
 describe.concurrent('a node that is not there', () => {
   it.each([
     { command: 'remediate', exitCode: 1 },
