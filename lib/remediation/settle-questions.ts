@@ -73,14 +73,13 @@ export async function settleQuestions(
   slots: readonly Slot[],
 ): Promise<QuestionsSettled> {
   const result: QuestionsSettled = { closed: [], failed: [] };
-  const parked = slots.filter(({ parkedAt }) => parkedAt !== undefined);
-  if (parked.length === 0) return result;
   const approvals = new Approvals(ports.table, ports.clock, ports);
-  const kept = await approvals.list(reading.facts.cluster);
-  for (const slot of parked) {
-    const approval = kept.findLast(({ execution }) => execution === slot.execution);
-    if (approval === undefined) continue;
+  for (const slot of slots) {
+    if (slot.parkedAt === undefined) continue;
     try {
+      // Not the list: that has every question of a month.
+      const approval = (await approvals.ofExecution(slot.execution)).at(-1);
+      if (approval === undefined) continue;
       const closed = await settleOne(ports, reading, approvals, approval);
       if (closed !== undefined) result.closed.push(closed);
     } catch (error) {

@@ -5,6 +5,7 @@ import { factsFrom, type QuestionFacts, storedFacts } from './question-facts.ts'
 import type { Scope, ScopeKind } from './scope.ts';
 
 export const APPROVALS_PK = 'approvals';
+export const ROUNDS_PK = 'approval-rounds';
 
 export type Question = 'replace' | 'drain-blocked';
 /** What a person may answer. */
@@ -88,7 +89,12 @@ export function tokenKey(id: string): ItemKey {
 }
 
 export function roundKey(execution: string, question: Question, round: number): ItemKey {
-  return { pk: 'approval-rounds', sk: `${execution}#${question}#${round}` };
+  return { pk: ROUNDS_PK, sk: `${roundsPrefix(execution)}${question}#${round}` };
+}
+
+/** With which the sort keys of all rounds of an execution begin. */
+export function roundsPrefix(execution: string): string {
+  return `${execution}#`;
 }
 
 /** Kept for a while after the deadline, so that a late answer learns why it is late. In seconds. */

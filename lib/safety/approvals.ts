@@ -16,7 +16,9 @@ import {
   type Decided,
   decidedFields,
   type Question,
+  ROUNDS_PK,
   roundKey,
+  roundsPrefix,
   type Settlement,
   tokenKey,
   ttlOf,
@@ -150,12 +152,19 @@ export class Approvals {
     return item === undefined ? undefined : approvalFrom(item);
   }
 
+  /** What one execution asked, the oldest first. Reads no other questions. */
+  async ofExecution(execution: string): Promise<Approval[]> {
+    const rounds = await this.#table.query(ROUNDS_PK, roundsPrefix(execution));
+    const found = await Promise.all(rounds.map((round) => this.get(textOf(round, 'id'))));
+    return found.filter((approval) => approval !== undefined).sort(byTime);
+  }
+
   /** All questions that are kept, decided or not, of one cluster or of all; the oldest first. */
   async list(cluster?: string): Promise<Approval[]> {
     return (await this.#table.query(APPROVALS_PK, ''))
       .map(approvalFrom)
       .filter((approval) => cluster === undefined || approval.cluster === cluster)
-      .sort((a, b) => a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1));
+      .sort(byTime);
   }
 
   /**
@@ -266,6 +275,10 @@ export class Approvals {
     const item = await this.#table.get(tokenKey(id));
     return item === undefined ? undefined : textOf(item, 'taskToken');
   }
+}
+
+function byTime(a: Approval, b: Approval): number {
+  return a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1);
 }
 
 const undecided: Condition = {

@@ -103,6 +103,24 @@ describe('request', () => {
 });
 
 describe('list and get', () => {
+  it('are found by their execution without reading any other', async () => {
+    const first = await approvals.request(question());
+    now += hour;
+    const second = await approvals.request(question({ question: 'drain-blocked' }));
+    await approvals.request(question({ execution: 'arn:execution-2' }));
+    const partitions: string[] = [];
+    const query = table.query.bind(table);
+    table.query = async (pk, prefix) => {
+      const items = await query(pk, prefix);
+      partitions.push(`${pk}: ${items.length}`);
+      return items;
+    };
+    const found = await approvals.ofExecution('arn:execution');
+    expect(found.map(({ id }) => id)).toEqual([first, second]);
+    expect(partitions).toEqual(['approval-rounds: 2']);
+    expect(await approvals.ofExecution('arn:exec')).toEqual([]);
+  });
+
   it('show questions of one cluster or of all, oldest first, and never a token', async () => {
     await approvals.request(question({ execution: 'b' }));
     now += 1;
