@@ -18,9 +18,6 @@ import { type TellingPorts, tellNode } from './shared/node-event.ts';
 import type { Ports } from './shared/ports.ts';
 import { attemptIds, parseEvent } from './shared/task.ts';
 
-/** Why a person is waited for. */
-const asks = { replace: { code: 'approval' }, 'drain-blocked': { code: 'drain-blocked' } } as const;
-
 /**
  * WaitForPerson: keeps the task token in the state table (it never leaves AWS), gives the parallel
  * place back while a person thinks, and tells people what it is about, what to answer and how.
@@ -86,8 +83,9 @@ export function makeHandler(
     const link = await linkFor(ports, kept);
     await ports.notifier.notify(questionNotice(kept, { stage: 'asked', now, link }));
     await tellNode(ports, state, execution, {
-      ...asks[question],
-      message: `waits for a person until ${isoTime(deadline)}, because ${facts.asks}: nodegap approvals show ${approval}`,
+      // Not the code of a drain that is blocked: its Event, which names the pods, stands beside this.
+      code: 'approval',
+      message: `waits for a person until ${isoTime(kept.deadline)}, because ${kept.facts.asks}: nodegap approvals show ${approval}`,
       type: 'Warning',
     });
     ports.log.info('WaitForPerson', { ...attemptIds(state, execution), question, approval });
