@@ -45,12 +45,14 @@ export async function main(argv: string[], io: Io, programName = 'nodegap'): Pro
     .addHelpText(
       'after',
       `
-Exit codes: 0 nothing to act on, 2 something to act on, 1 error.
+Exit codes: 0 success, 1 error. 2 where a command's own help says so: scan found something to
+act on, remediate ended without repair, release left the node alone.
 
 Examples:
   ${programName} scan                                 the cluster of the current context
   ${programName} scan --file dump.json                a dump, see "${programName} scan --help"
-  ${programName} explain ip-10-0-1-7.ec2.internal     why, for every DaemonSet of a node`,
+  ${programName} explain ip-10-0-1-7.ec2.internal     why, for every DaemonSet of a node
+  ${programName} remediate NODE --dry-run             what repairing it would do`,
     );
   for (const make of commands) program.addCommand(make(context));
   const usage: Usage = { failed: program, help: '' };

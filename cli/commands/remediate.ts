@@ -66,7 +66,12 @@ export function remediateCommand(context: CommandContext): Command {
         .choices(['text', 'json', 'yaml'])
         .default('text'),
     )
-    .addOption(new Option('--yes', 'approve now what would be asked before the drain'))
+    .addOption(
+      new Option(
+        '--yes',
+        'answer beforehand: approve the drain, and retry once when it is blocked',
+      ),
+    )
     .addOption(new Option('--resume', 'go on with what a remediation that was cut off left'))
     .addOption(
       new Option('--evidence <folder>', 'where it is kept what the node was').default(

@@ -91,7 +91,7 @@ function nextLines(
   const advice = lines.map((line) =>
     line
       .replace(uncordon, '')
-      .replace(/nodegap request \S+/, commandOf('remediate', node))
+      .replace(/nodegap request \S+ --cluster \S+/, commandOf('remediate', node))
       .replace(/nodegap explain (\S+(?: \S+)?)$/, (_all, words: string) =>
         // It takes its entry of the configuration by the name of the context.
         commandOf('explain', words).replace(/ --cluster \S+/, ''),

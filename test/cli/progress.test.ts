@@ -146,6 +146,16 @@ describe('the progress of an attempt', () => {
     expect(summary).not.toContain('uncordon');
   });
 
+  it('names its own command where a mail would name that of an account', async () => {
+    const { terminal, progress, tell } = watched();
+    tell(answered('Report', 'denied', 'ana said deny', { node: 'released', steps: '' }));
+    const commandOf = (command: string, node: string) => `nodegap ${command} ${node}`;
+    const options = { cluster: 'prod', node: 'n1', commandOf };
+    progress.end({ exitCode: 2, code: 'denied', message: 'ana said deny' }, options);
+    await terminal.pass(0);
+    expect(terminal.text).toContain('unless the fault troubles you: nodegap remediate n1\n');
+  });
+
   it('tells where evidence is kept here when it could not be saved', async () => {
     const { terminal, progress, tell } = watched();
     tell(answered('Report', 'evidence-unsaved', 'no room', { node: 'isolated', steps: '' }));
