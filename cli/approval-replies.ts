@@ -42,7 +42,12 @@ const approvalSchema = z.object({
   decided: decidedSchema.exactOptional(),
 });
 
-export const listReplySchema = z.object({ at: epochMs, approvals: z.array(approvalSchema) });
+export const listReplySchema = z.object({
+  at: epochMs,
+  approvals: z.array(approvalSchema),
+  /** How many there was no room for, the oldest. */
+  leftOut: z.number().default(0),
+});
 
 export const showReplySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('question'), at: epochMs, approval: approvalSchema }),

@@ -28,6 +28,12 @@ const requestSchema = z.discriminatedUnion('action', [
 ]);
 
 /**
+ * Of a list, in bytes; a function may answer 6 MB:
+ * https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+ */
+const longestList = 5_000_000;
+
+/**
  * Lists what waits for a person and takes an answer, once. Called through IAM by the CLI; the task
  * token stays on this side.
  */
@@ -39,10 +45,13 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
     if (request.action === 'list') {
       const kept = await approvals.list(request.cluster);
       const isOpen = ({ decided, deadline }: Approval) => decided === undefined && now < deadline;
+      const wanted = request.all === true ? kept : kept.filter(isOpen);
+      const listed = fitting(wanted, isOpen);
       return {
         kind: 'list',
         at: now,
-        approvals: request.all === true ? kept : kept.filter(isOpen),
+        approvals: listed,
+        leftOut: wanted.length - listed.length,
       };
     }
     if (request.action === 'show') {
@@ -78,6 +87,25 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'table' | 'workflow' | 
       ? { kind: 'decided', id, decision, by, via, at: isoTime(at) }
       : { kind: 'too-late', id, message: 'the execution no longer waits for this answer' };
   };
+}
+
+/** As many as one answer holds, in their order: those that are open, then the newest. */
+function fitting(
+  approvals: readonly Approval[],
+  isOpen: (approval: Approval) => boolean,
+): Approval[] {
+  const byWorth = [
+    ...approvals.filter(isOpen),
+    ...approvals.filter((each) => !isOpen(each)).reverse(),
+  ];
+  let left = longestList;
+  const chosen = new Set<Approval>();
+  for (const approval of byWorth) {
+    left -= Buffer.byteLength(JSON.stringify(approval)) + 1;
+    if (left < 0) break;
+    chosen.add(approval);
+  }
+  return approvals.filter((approval) => chosen.has(approval));
 }
 
 export const handler = lambdaHandler(() => awsPorts({ workflow }), makeHandler);

@@ -77,7 +77,12 @@ async function list({ io }: CommandContext, options: ListOptions): Promise<void>
     ...(cluster === undefined ? {} : { cluster }),
     ...(all === true ? { all } : {}),
   });
-  const { approvals, at } = listReplySchema.parse(reply);
+  const { approvals, at, leftOut } = listReplySchema.parse(reply);
+  if (leftOut > 0) {
+    io.stderr.write(
+      `${leftOut} older ones have no room in one answer of the function and are left out; show fewer with --cluster\n`,
+    );
+  }
   if (options.output === 'json') {
     io.stdout.write(`${jsonText(approvals)}\n`);
     return;

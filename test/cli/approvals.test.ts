@@ -50,6 +50,14 @@ describe('nodegap approvals', () => {
     expect(asked).toEqual([{ action: 'list', cluster: 'prod' }]);
   });
 
+  it('says what has no room in the list, apart from it', async () => {
+    const reply = { kind: 'list', at, approvals: [waiting], leftOut: 12 };
+    const { account } = answeringAccount(reply);
+    const run = await nodegap(['approvals', 'list', '--all', '-o', 'json'], { account });
+    expect(JSON.parse(run.out)).toHaveLength(1);
+    expect(run.err).toMatch(/^12 older ones .* are left out; show fewer with --cluster\n$/);
+  });
+
   it('shows all of a question', async () => {
     const { account, asked } = answeringAccount({ kind: 'question', at, approval: waiting });
     const { out } = await nodegap(['approvals', 'show', 'q1'], { account });

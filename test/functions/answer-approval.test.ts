@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeHandler } from '../../functions/answer-approval.ts';
 import { Approvals } from '../../lib/safety/approvals.ts';
+import type { QuestionFacts } from '../../lib/safety/question-facts.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
 import { sampleFacts } from '../safety/question-samples.ts';
 
@@ -39,7 +40,7 @@ beforeEach(() => {
   });
 });
 
-const ask = (cluster: string) =>
+const ask = (cluster: string, facts: Partial<QuestionFacts> = {}) =>
   approvals.request({
     cluster,
     node: 'n1',
@@ -48,7 +49,7 @@ const ask = (cluster: string) =>
     attempt: 2,
     execution: `arn:execution:${cluster}`,
     question: 'replace',
-    facts: sampleFacts(start),
+    facts: sampleFacts(start, facts),
     taskToken: 'secret-token',
     deadline: start + 12 * hour,
   });
@@ -72,6 +73,23 @@ describe('answer-approval', () => {
     now = start + 12 * hour;
     expect(await call({ action: 'list' })).toMatchObject({ approvals: [] });
     expect(JSON.stringify([open, all, logs])).not.toContain('secret-token');
+  });
+
+  it('lists no more than one answer of a function can hold: what is open, then the newest', async () => {
+    const budgets = ['x'.repeat(90_000)];
+    for (let index = 0; index < 80; index += 1) {
+      await ask(`c${index}`, { budgets });
+      // The first stays open.
+      if (index > 0) await answer(`q${index + 1}`, 'deny');
+      now += 1;
+    }
+    const { leftOut, approvals: listed } = await call({ action: 'list', all: true });
+    const ids = (listed as { id: string }[]).map(({ id }) => id);
+    expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThan(6_000_000);
+    expect(ids.length + Number(leftOut)).toBe(80);
+    expect(ids.length).toBeGreaterThan(50);
+    expect([ids[0], ids.at(-1)]).toEqual(['q1', 'q80']);
+    expect(await call({ action: 'list' })).toMatchObject({ leftOut: 0, approvals: [{ id: 'q1' }] });
   });
 
   it('shows one question with all of its facts, also when it is over', async () => {
