@@ -131,7 +131,8 @@ function thenPut(
 
 function tellState({ tell }: Session, { kind, state, type, error = '' }: WorkflowEvent): void {
   if (kind === 'entered') tell({ kind, state, type });
-  else if (kind === 'failed' || kind === 'retried') tell({ kind: 'failed', state, message: error });
+  // That it is tried again comes right after it, and says nothing of its own.
+  else if (kind === 'failed') tell({ kind, state, message: error });
 }
 
 /** What handlers log is what they answered. */

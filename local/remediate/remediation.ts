@@ -7,7 +7,7 @@
  * handlers (gate.ts): what has begun ends first, so that it is known whether ReplaceNode has
  * committed. Before the commit everything is undone; afterwards the machine goes on.
  */
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf, NodegapError } from '../../lib/errors.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { slotOn } from '../../lib/safety/slots.ts';
 import { type Embedded, workflowHandlers } from '../embedded.ts';
@@ -43,6 +43,8 @@ export class Remediation {
   /** Uid of the node whose slot this process took. */
   #held: string | undefined;
   #releasing = false;
+  /** Another process has the slot, and says what becomes of the node. */
+  #isLost = false;
   /** Only looks how another process's replacement ends. */
   #verifying = false;
   /** What came of the first signal; undefined when the machine goes on. */
@@ -170,7 +172,7 @@ export class Remediation {
     try {
       ending = endingOf(await embedded.workflow.result(execution));
     } catch (error) {
-      ending = { exitCode: 1, code: 'failed', message: messageOf(error) };
+      ending = { exitCode: 1, code: 'failed', message: this.#failure(error) };
     }
     return (await this.#interruption) ?? ending;
   }
@@ -233,7 +235,10 @@ export class Remediation {
   /** Rejects unless the slot is surely still held; undefined while there is none. */
   hold(): Promise<void> | undefined {
     if (this.#held === undefined) return undefined;
-    return this.#parts.session.state.hold(this.#held);
+    return this.#parts.session.state.hold(this.#held).catch((error: unknown) => {
+      this.#isLost ||= error instanceof NodegapError && error.code === 'State.SlotHeld';
+      throw error;
+    });
   }
 
   /** The slot is being given back. */
@@ -245,6 +250,7 @@ export class Remediation {
   #onLost(): void {
     const { embedded, questions } = this.#parts;
     if (this.#beside.signal.aborted) return;
+    this.#isLost = true;
     this.#tellUnlessOver(
       'another process took the slot of the node over, so this one does nothing more to it',
     );
@@ -255,6 +261,13 @@ export class Remediation {
   #tellUnlessOver(message: string): void {
     if (this.#beside.signal.aborted) return;
     this.#parts.session.tell({ kind: 'scan-failed', message });
+  }
+
+  /** What the machine failed with when nothing could be undone or reported either. */
+  #failure(error: unknown): string {
+    const { slot } = this.#parts.gate.last?.state ?? {};
+    const isLeft = slot?.next === 'acquired' && !this.#isLost;
+    return isLeft ? `${messageOf(error)}; ${this.#left()}` : messageOf(error);
   }
 
   #interrupted(message: string): Ending {

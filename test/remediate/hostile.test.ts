@@ -241,6 +241,32 @@ describe.concurrent('an API server that is unwell', () => {
   }, 120_000);
 });
 
+describe.concurrent('a process that loses its cluster for good', () => {
+  it('says what is left over and what ends it', async () => {
+    await withStage(async (stage, bad) => {
+      // Nothing that Patience or the machine tries again, so that it fails at once.
+      stage.cluster.onRequest(({ method, path }) =>
+        isGone || (method === 'PATCH' && path.includes('/nodes/') && lose())
+          ? { kind: 'refuse', status: 403, message: 'no more' }
+          : undefined,
+      );
+      let isGone = false;
+      const lose = () => {
+        setTimeout(() => {
+          isGone = true;
+        }, 100);
+        return false;
+      };
+      const { code, out, err } = await stage.run(['remediate', bad]);
+      expect(code, err).toBe(1);
+      expect(out).toContain(`${bad} is left over as it is now`);
+      expect(out).toContain(`nodegap release ${bad}`);
+      expect(err).not.toMatch(/failed: *$/m);
+      expect(stage.traces(bad)).toEqual(['mark', 'cordon']);
+    });
+  }, 120_000);
+});
+
 describe.concurrent('a node that is not there', () => {
   it.each([
     { command: 'remediate', exitCode: 1 },
