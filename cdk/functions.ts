@@ -6,7 +6,11 @@ import { longestFunctionTimeoutSeconds } from '../lib/aws/function-timeouts.ts';
 import type { WorkflowFunctionName } from './workflow/remediate-node.ts';
 
 /** The RBAC groups of the manifest that `nodegap rbac` prints. */
-export const rbacGroups = { reader: 'nodegap:reader', actuator: 'nodegap:actuator' } as const;
+export const rbacGroups = {
+  reader: 'nodegap:reader',
+  reporter: 'nodegap:reporter',
+  actuator: 'nodegap:actuator',
+} as const;
 export type ClusterRole = keyof typeof rbacGroups;
 
 /**
@@ -130,11 +134,11 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     machines: 'fate',
   },
   'release-node': { cluster: 'actuator', table: ['GetItem'] },
-  report: { cluster: 'actuator', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },
+  report: { cluster: 'reporter', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },
   'release-slot': { table: ['GetItem', 'UpdateItem', 'DeleteItem'] },
   // It says on the node that a person is waited for.
   'request-approval': {
-    cluster: 'actuator',
+    cluster: 'reporter',
     table: [...read, 'PutItem', 'UpdateItem'],
     notifies: true,
     links: true,

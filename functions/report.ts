@@ -8,17 +8,14 @@ import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
 import type { PersonRequest } from '../lib/safety/episode-items.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
-import { clients } from './shared/aws-clients.ts';
-import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
-import { tellNode } from './shared/node-event.ts';
+import { awsPorts, eventWriters, lambdaHandler, notifier } from './shared/aws-ports.ts';
+import { type TellingPorts, tellNode } from './shared/node-event.ts';
 import type { Ports } from './shared/ports.ts';
 import { tellPeople, voiceOf } from './shared/report-news.ts';
 import { taskHandler } from './shared/task.ts';
 
-type ReportPorts = Pick<
-  Ports,
-  'clock' | 'config' | 'table' | 'clients' | 'notifier' | 'metrics' | 'log'
->;
+type ReportPorts = Pick<Ports, 'clock' | 'config' | 'table' | 'notifier' | 'metrics' | 'log'> &
+  TellingPorts;
 
 /**
  * Report: keeps how the attempt ended and when the next may start, and says it where people look:
@@ -100,4 +97,7 @@ async function tellOnNode(
   await tellNode(ports, state, execution, { code, message, type });
 }
 
-export const handler = lambdaHandler(() => awsPorts({ clients, notifier }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ clients: eventWriters, notifier }),
+  makeHandler,
+);

@@ -171,7 +171,7 @@ export class ClusterSet extends Construct {
 
   /** For clusters whose access entries are made elsewhere (manageAccessEntries: false). */
   #printRoles(): void {
-    for (const as of ['reader', 'actuator'] as const) {
+    for (const as of ['reader', 'reporter', 'actuator'] as const) {
       const arns = [...this.clusterRoles.values()]
         .filter((entry) => entry.as === as)
         .map(({ role }) => role.roleArn);

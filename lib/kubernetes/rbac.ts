@@ -8,12 +8,15 @@
 import { stringify } from 'yaml';
 
 export const readerGroup = 'nodegap:reader';
+/** Functions that write nothing in a cluster but Events on nodes. */
+export const reporterGroup = 'nodegap:reporter';
 export const actuatorGroup = 'nodegap:actuator';
 /** People who run `nodegap remediate`, which keeps its state in the cluster. */
 export const operatorGroup = 'nodegap:operator';
 
 const ownPrefix = 'nodegap.dev/';
 const readerName = 'nodegap-reader';
+const reporterName = 'nodegap-reporter';
 const actuatorName = 'nodegap-actuator';
 const operatorName = 'nodegap-operator';
 const policyName = 'nodegap-actuator-node-changes';
@@ -73,11 +76,15 @@ export interface RbacOptions {
   forceDrain?: boolean;
 }
 
-/** On top of the reader's. No `delete` on pods: an eviction is a create, and respects budgets. */
+/** On top of the reader's. */
+const reporterRules: PolicyRule[] = [
+  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+];
+
+/** On top of the reporter's. No `delete` on pods: an eviction is a create, and respects budgets. */
 const actuatorRules: PolicyRule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['karpenter.sh'], resources: ['nodeclaims'], verbs: ['delete'] },
 ];
 
@@ -94,7 +101,9 @@ export function rbacManifests({
 }: RbacOptions = {}): object[] {
   const rules = [...actuatorRules, ...(forceDrain ? [forceDrainRule] : [])];
   const operators = operator ? [operatorGroup] : [];
-  const readers = [readerGroup, actuatorGroup, ...operators];
+  const actuators = [actuatorGroup, ...operators];
+  const reporters = [reporterGroup, ...actuators];
+  const readers = [readerGroup, ...reporters];
   return [
     ...(operator
       ? [{ apiVersion: 'v1', kind: 'Namespace', metadata: metadata(stateNamespace) }]
@@ -103,8 +112,10 @@ export function rbacManifests({
     clusterRoleBinding(readerName, readers),
     role(readerName, leaseNamespace, leaseRules),
     roleBinding(readerName, leaseNamespace, readers),
+    clusterRole(reporterName, reporterRules),
+    clusterRoleBinding(reporterName, reporters),
     clusterRole(actuatorName, rules),
-    clusterRoleBinding(actuatorName, [actuatorGroup, ...operators]),
+    clusterRoleBinding(actuatorName, actuators),
     ...(operator
       ? [
           clusterRole(operatorName, operatorRules),

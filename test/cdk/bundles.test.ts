@@ -48,7 +48,7 @@ const budgetsKib: Record<string, number> = {
   'drain-node': 2600,
   'replace-node': 2600,
   'release-node': 2600,
-  report: 2600,
+  report: 450,
 };
 
 function outputOf(name: string) {

@@ -330,6 +330,27 @@ describe('the configuration', () => {
   });
 });
 
+describe('the page that anybody can call', () => {
+  const statements = statementsOf(template, roleOf(template, 'nodegap-approval-page'));
+  const partitionsOf = (action: string) =>
+    statements
+      .filter((each) => each.Effect === 'Allow' && actionsOf(each).includes(action))
+      .map((each) => each.Condition);
+
+  it('reads questions, their links and tokens, and writes an answer, and nothing else', () => {
+    const bound = (partitions: string[]) => [
+      {
+        'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': partitions },
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+      },
+    ];
+    expect(partitionsOf('dynamodb:UpdateItem')).toEqual(bound(['approvals']));
+    expect(partitionsOf('dynamodb:GetItem')).toEqual(
+      bound(['CONFIG', 'approvals', 'approval-links', 'approval-tokens']),
+    );
+  });
+});
+
 describe('the table of rights', () => {
   const ports: [keyof (typeof setFunctions)['report'], RegExp][] = [
     ['notifies', /ports\.notifier\b|\btellPeople\(/],
@@ -347,11 +368,13 @@ describe('the table of rights', () => {
     for (const [right, use] of ports) {
       expect(access[right] === true, right).toBe(use.test(source));
     }
-    const expected = /ports\.clients\b|\btellNode\(/.test(source)
+    const expected = /ports\.clients\b/.test(source)
       ? 'actuator'
-      : /ports\.readers\b/.test(source)
-        ? 'reader'
-        : undefined;
+      : /\btellNode\(/.test(source)
+        ? 'reporter'
+        : /ports\.readers\b/.test(source)
+          ? 'reader'
+          : undefined;
     expect(access.cluster).toBe(expected);
     const machines = /awsPorts\(\{[^}]*\bterminator\b/.test(source)
       ? 'end'
@@ -362,6 +385,7 @@ describe('the table of rights', () => {
           : undefined;
     expect(access.machines).toBe(machines);
     // A handler that gets a client-node binding needs the actuator's rights, and no other does.
-    expect(/awsPorts\(\{[^}]*\bclients\b/.test(source)).toBe(access.cluster === 'actuator');
+    expect(/awsPorts\(\{[^}]*\bclients\b(?!:)/.test(source)).toBe(access.cluster === 'actuator');
+    expect(/\bclients: eventWriters\b/.test(source)).toBe(access.cluster === 'reporter');
   });
 });

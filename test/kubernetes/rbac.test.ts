@@ -6,6 +6,7 @@ import {
   rbacManifests,
   rbacYaml,
   readerGroup,
+  reporterGroup,
 } from '../../lib/kubernetes/rbac.ts';
 
 interface Manifest {
@@ -57,7 +58,7 @@ describe('rbacManifests', () => {
     expect(rightsOf(readerGroup)).toEqual(readerRights);
   });
 
-  it('lets both see the leases of the kubelets, and no other leases', () => {
+  it('lets all see the leases of the kubelets, and no other leases', () => {
     const roles = manifests.filter(({ kind }) => kind === 'Role');
     expect(roles).toMatchObject([
       {
@@ -71,7 +72,11 @@ describe('rbacManifests', () => {
       metadata: { namespace: 'kube-node-lease' },
       roleRef: { kind: 'Role', name: 'nodegap-reader' },
     });
-    expect(binding?.subjects?.map(({ name }) => name)).toEqual([readerGroup, actuatorGroup]);
+    expect(binding?.subjects?.map(({ name }) => name)).toEqual([
+      readerGroup,
+      reporterGroup,
+      actuatorGroup,
+    ]);
   });
 
   it('lets the actuator delete pods on demand only', () => {
@@ -80,6 +85,12 @@ describe('rbacManifests', () => {
       [...rightsOf(actuatorGroup), 'delete pods'].sort(),
     );
     expect(rightsOf(readerGroup, forcing)).toEqual(rightsOf(readerGroup));
+  });
+
+  it('lets the reporter read, and write Events', () => {
+    expect(rightsOf(reporterGroup)).toEqual(
+      [...readerRights, 'create events', 'patch events'].sort(),
+    );
   });
 
   it('lets the actuator read, patch nodes, evict, write events and delete NodeClaims', () => {
