@@ -10,6 +10,9 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { configPartition } from '../../lib/config/store.ts';
+import { APPROVALS_PK, TOKENS_PK } from '../../lib/safety/approval-items.ts';
+import { LINKS_PK } from '../../lib/safety/approval-links.ts';
 import { stateMachineArn, stateMachineName } from '../names.ts';
 import { logRetention, NodegapFunction, type Shared } from './nodegap-function.ts';
 
@@ -36,8 +39,10 @@ export class ApprovalPage extends Construct {
       timeoutSeconds: 20,
       memoryMb: 256,
     });
-    // Question, link and token; the answer.
-    shared.table.grant(page.role, ['GetItem', 'UpdateItem']);
+    // Anybody can call it, so it can reach no slot, breaker or pause: question, link and token; the answer.
+    const read = [configPartition, APPROVALS_PK, LINKS_PK, TOKENS_PK];
+    shared.table.grant(page.role, ['GetItem'], read);
+    shared.table.grant(page.role, ['UpdateItem'], [APPROVALS_PK]);
     page.role.addToPolicy(
       new PolicyStatement({
         actions: ['states:SendTaskSuccess'],

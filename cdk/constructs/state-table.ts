@@ -29,9 +29,13 @@ export class StateTable extends Construct {
     return this.table.tableName;
   }
 
-  /** Those actions on everything, but no write of the configuration. */
-  grant(role: Role, actions: readonly TableAction[]): void {
-    role.addToPolicy(this.#allow(actions));
+  /**
+   * Those actions on everything, or on those partitions alone, but no write of the configuration.
+   */
+  grant(role: Role, actions: readonly TableAction[], partitions?: readonly string[]): void {
+    const statement = this.#allow(actions);
+    if (partitions !== undefined) bindTo(statement, partitions);
+    role.addToPolicy(statement);
     const writes = actions.filter((action) => !readActions.has(action));
     if (writes.length === 0) return;
     role.addToPolicy(
@@ -47,11 +51,7 @@ export class StateTable extends Construct {
   /** Writes the configuration, and nothing else. */
   grantConfigWrite(role: Role): void {
     const statement = this.#allow(['PutItem']);
-    // Null: without it a call that has no leading key would pass ForAllValues.
-    statement.addConditions({
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [configPartition] },
-      Null: { 'dynamodb:LeadingKeys': 'false' },
-    });
+    bindTo(statement, [configPartition]);
     role.addToPolicy(statement);
   }
 
@@ -61,6 +61,14 @@ export class StateTable extends Construct {
       resources: [this.table.tableArn],
     });
   }
+}
+
+function bindTo(statement: PolicyStatement, partitions: readonly string[]): void {
+  // Null: without it a call that has no leading key would pass ForAllValues.
+  statement.addConditions({
+    'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...partitions] },
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  });
 }
 
 const readActions: ReadonlySet<TableAction> = new Set(['GetItem', 'Query']);

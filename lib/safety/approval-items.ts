@@ -6,6 +6,7 @@ import type { Scope, ScopeKind } from './scope.ts';
 
 export const APPROVALS_PK = 'approvals';
 export const ROUNDS_PK = 'approval-rounds';
+export const TOKENS_PK = 'approval-tokens';
 
 export type Question = 'replace' | 'drain-blocked';
 /** What a person may answer. */
@@ -85,7 +86,7 @@ export function approvalKey(id: string): ItemKey {
 }
 
 export function tokenKey(id: string): ItemKey {
-  return { pk: 'approval-tokens', sk: id };
+  return { pk: TOKENS_PK, sk: id };
 }
 
 export function roundKey(execution: string, question: Question, round: number): ItemKey {

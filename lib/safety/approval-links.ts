@@ -8,11 +8,13 @@ import type { ItemKey, StateTable } from '../ports.ts';
 import { ttlOf } from './approval-items.ts';
 import { setOf } from './item-fields.ts';
 
+export const LINKS_PK = 'approval-links';
+
 /** Compared with when a question has no links, so that both take the same time. */
 const nothing = '0'.repeat(64);
 
 function linksKey(id: string): ItemKey {
-  return { pk: 'approval-links', sk: id };
+  return { pk: LINKS_PK, sk: id };
 }
 
 /** Makes one more secret open the question. `deadline` (epoch ms) is that of the question. */
