@@ -5,6 +5,7 @@ import type { Log } from '../../functions/shared/ports.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { systemPacing } from '../../lib/pacing.ts';
+import { listCanaries, settleCanary } from '../../lib/safety/canaries.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import { isIsolationTaint, type MarkReading, readMark } from '../../lib/safety/ownership.ts';
 import { busyWith, endLost, isOver } from './begin.ts';
@@ -102,6 +103,7 @@ async function releaseOne(
       return { exitCode: 2, code: released.code, message: `${name}: ${released.message}` };
     }
     await releaseSlot(ports)(event);
+    await giveUpCanaries(session, nodeUid);
     if (hadAttempt) await endLost(session, nodeUid);
     const runner = runnerOf(execution);
     const by = runner === undefined ? '' : ` after ${runnerText(runner)}`;
@@ -113,6 +115,14 @@ async function releaseOne(
   await releaseSlot(ports)(event);
   if (hadAttempt) await endLost(session, nodeUid);
   return { ...refusal, message: `${refusal.message}; its slot here is free` };
+}
+
+/** Lets other nodes be taken for the DaemonSets whose canary this node was, as a release always does. */
+async function giveUpCanaries({ state, cluster, clock }: Session, nodeUid: string): Promise<void> {
+  for (const { daemonSet, ...canary } of await listCanaries(state.table, cluster)) {
+    if (canary.nodeUid !== nodeUid || canary.state !== 'taken') continue;
+    await settleCanary(state.table, { cluster, daemonSet, nodeUid }, 'given-up', clock.now());
+  }
 }
 
 /** Why the node itself is not touched. */
