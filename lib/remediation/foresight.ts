@@ -111,8 +111,11 @@ export async function foresee(
   if (assumed.judgement.kind !== 'act') {
     return { ...seen, ...(confirm.next === 'report' ? { stop: confirmStop(situation) } : {}) };
   }
-  const stop =
-    confirm.next === 'act' ? await slotStop(ports, assumed, state) : confirmStop(situation);
+  const unripe = confirm.next === 'act' ? undefined : confirmStop(situation);
+  // What is only not ripe yet is waited for, and the slot is asked for after that.
+  const noSlot =
+    unripe === undefined || unripe.ripens ? await slotStop(ports, assumed, state) : undefined;
+  const stop = noSlot ?? unripe;
   const work = await foreseeWork(ports, assumed, state, seen.drain);
   const vetoed = work?.isolation.outcome;
   const veto: Stop | undefined =

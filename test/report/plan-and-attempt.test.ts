@@ -259,6 +259,22 @@ describe('a refusal', () => {
     expect(world.outcomes.at(-1)).toMatchObject({ code: plan.code, message: plan.message });
   });
 
+  it('of the slot is foreseen for a fault that is not ripe yet', async () => {
+    world = new World();
+    const [node = '', other = ''] = addUsual(world);
+    addAgents();
+    await world.start();
+    world.cluster.setFault({ node: other, daemonSet: 'kube-system/agent-0' }, { kind: 'sandbox' });
+    await world.until(() => entered('IsolateNode'));
+    breakNode(node);
+    await world.pass(1);
+    expect(await planNow(node)).toMatchObject({
+      wouldAct: false,
+      code: 'pool-parallel-cap',
+      stoppedAt: 'AcquireSlot',
+    });
+  });
+
   it('of a well node is none of a fault', async () => {
     world = new World();
     const [node = ''] = addUsual(world);
