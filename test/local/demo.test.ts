@@ -50,8 +50,8 @@ describe('the demo', () => {
       /^\+\d\d:\d\d {2}A {2}ip-\S+ ReleaseNode: uncordoned$/m,
       /its budget allows no eviction now$/m,
       /took its place with every required DaemonSet Ready$/m,
-      /people are told: breaker opened in media: pool render \(3 of 10 nodes unhealthy/,
-      /people are told: kube-system\/kube-proxy not Ready on 12 nodes/,
+      /people are told: nodegap has stopped new work in cluster media \(pool render\), .*: 3 of 10 nodes/,
+      /people are told: kube-system\/kube-proxy cannot get its image on 12 nodes in cluster analytics/,
     ]) {
       expect(out.text).toMatch(wanted);
     }
