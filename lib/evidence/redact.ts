@@ -7,7 +7,7 @@
  * ended. Names stay, so that one sees that something was there. docs/evidence.md has the list.
  */
 
-type Raw = Record<string, unknown>;
+import { asRaw, each, parts, pick, type Raw } from './raw.ts';
 
 /** Stands where a value was. */
 const redacted = '[redacted]';
@@ -283,31 +283,4 @@ function saidIn({ message }: Raw): Raw {
   return typeof message === 'string' && message !== ''
     ? { message: `${redacted}: ${message.length} characters` }
     : {};
-}
-
-function parts(object: unknown): { metadata: Raw; spec: Raw; status: Raw } {
-  const { metadata, spec, status } = asRaw(object);
-  return { metadata: asRaw(metadata), spec: asRaw(spec), status: asRaw(status) };
-}
-
-/** The lists of those names, item by item; those that are absent stay so. */
-function each(names: string[], of: Raw, project: (item: Raw) => Raw): Raw {
-  const lists = names.flatMap((name) => {
-    const items = of[name];
-    return Array.isArray(items) ? [[name, items.map((item) => project(asRaw(item)))]] : [];
-  });
-  return Object.fromEntries(lists);
-}
-
-function asRaw(value: unknown): Raw {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
-}
-
-function pick(source: Raw, keys: readonly string[]): Raw {
-  const picked: Raw = {};
-  for (const key of keys) {
-    const value = source[key];
-    if (value !== undefined && value !== null) picked[key] = value;
-  }
-  return picked;
 }
