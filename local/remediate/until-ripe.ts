@@ -44,6 +44,6 @@ export async function untilRipe(
       if (!passes || failures > mostFailures) throw error;
       tell({ kind: 'scan-failed', message: messageOf(error) });
     }
-    await clock.sleep(until - clock.now(), signal);
+    await clock.sleep(Math.max(0, until - clock.now()), signal);
   }
 }

@@ -104,7 +104,7 @@ const elsewhere = 'ann@desk/7/aaaa.bbbb';
 
 /** Makes the only slot that of a process on another computer, which renewed it for the last time. */
 async function moveSlot(stage: Stage, renewTime: string): Promise<void> {
-  await editSlot(stage, ({ metadata, spec }) => {
+  await stage.editSlot(({ metadata, spec }) => {
     const { 'nodegap.dev/slot': text = '{}' } = metadata.annotations;
     const slot = JSON.parse(text);
     const name = slot.execution.split(':').at(-1);
@@ -115,24 +115,9 @@ async function moveSlot(stage: Stage, renewTime: string): Promise<void> {
   });
 }
 
-interface SlotObject {
-  metadata: { name: string; annotations: Record<string, string> };
-  spec: { holderIdentity?: string; renewTime?: string };
-}
-
-async function editSlot(stage: Stage, edit: (lease: SlotObject) => void): Promise<void> {
-  const [lease] = stage.cluster
-    .list('leases')
-    .filter(({ metadata }) => metadata.annotations?.['nodegap.dev/slot'] !== undefined);
-  const changed = structuredClone(lease) as unknown as SlotObject;
-  edit(changed);
-  const path = '/apis/coordination.k8s.io/v1/namespaces/nodegap/leases';
-  await stage.send('PUT', `${path}/${changed.metadata.name}`, changed);
-}
-
 /** Writes nonsense into the only slot. */
 async function corruptSlot(stage: Stage): Promise<void> {
-  await editSlot(stage, ({ metadata }) => {
+  await stage.editSlot(({ metadata }) => {
     metadata.annotations['nodegap.dev/slot'] = 'nonsense';
   });
 }
@@ -263,6 +248,39 @@ describe.concurrent('a process that loses its cluster for good', () => {
       expect(out).toContain(`nodegap release ${bad}`);
       expect(err).not.toMatch(/failed: *$/m);
       expect(stage.traces(bad)).toEqual(['mark', 'cordon']);
+    });
+  }, 120_000);
+});
+
+describe.concurrent('a process that was stopped for longer than its Lease lasts', () => {
+  it('does nothing more to a node that another one has released meanwhile', async () => {
+    await withStage(async (stage, bad) => {
+      const running = stage.start(['remediate', bad]);
+      let isStopped = false;
+      stage.cluster.onRequest(({ method, path }) => {
+        // Tainted: what comes next is the drain.
+        const isTainted = stage.traces(bad).includes('taint');
+        if (!isStopped && isTainted && method === 'GET' && path.endsWith('/pods')) {
+          isStopped = true;
+          running.signal('SIGSTOP');
+        }
+        return undefined;
+      });
+      await running.said('TaintNode ');
+      while (!isStopped) await new Promise((resolve) => setTimeout(resolve, 20));
+      // Until the clock alone says that it may be dead: 90 s, of which each takes a tenth.
+      await new Promise((resolve) => setTimeout(resolve, 12_000));
+      const released = await stage.command(['release', bad]);
+      expect(released, released.err).toMatchObject({ code: 0 });
+      const before = stage.writes().length;
+      running.signal('SIGCONT');
+      const { code, out, err } = await running.ended;
+      expect(code, err).toBe(1);
+      expect(out).toContain('has lost the slot of the node to another one');
+      const later = stage.writes().slice(before);
+      expect(later.filter((line) => /eviction|nodeclaims|\/nodes\//.test(line))).toEqual([]);
+      expect(stage.traces(bad)).toEqual([]);
+      expect(stage.slots()).toEqual([]);
     });
   }, 120_000);
 });

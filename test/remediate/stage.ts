@@ -67,6 +67,11 @@ export class Running {
   }
 }
 
+export interface SlotObject {
+  metadata: { name: string; annotations: Record<string, string> };
+  spec: { holderIdentity?: string; renewTime?: string };
+}
+
 export interface StageOptions {
   nodes?: number;
   /** Further lines of nodegap.yaml. */
@@ -199,6 +204,17 @@ ${yaml}`,
       body: JSON.stringify(body),
     });
     if (!answer.ok) throw new Error(await answer.text());
+  }
+
+  /** Changes the Lease of the only slot that is taken, as somebody else would. */
+  async editSlot(edit: (lease: SlotObject) => void): Promise<void> {
+    const [lease] = this.cluster
+      .list('leases')
+      .filter(({ metadata }) => metadata.annotations?.['nodegap.dev/slot'] !== undefined);
+    const path = '/apis/coordination.k8s.io/v1/namespaces/nodegap/leases';
+    const changed = structuredClone(lease) as unknown as SlotObject;
+    edit(changed);
+    await this.send('PUT', `${path}/${changed.metadata.name}`, changed);
   }
 
   /** The changes that were asked for, but for those of the stage itself. */
