@@ -21,7 +21,10 @@ describe('nodegap remediate', () => {
     expect(out).toMatch(/is gone; .* took its place with every required DaemonSet Ready/);
     expect(code).toBe(0);
     expect(stage.node(bad)).toBeUndefined();
-    expect(stage.cluster.nodesOf('general')).toHaveLength(10);
+    // Karpenter may have made one more for pods that waited for their place.
+    const nodes = stage.cluster.nodesOf('general').map(({ metadata }) => metadata.name);
+    expect(nodes.length).toBeGreaterThanOrEqual(10);
+    expect(nodes.filter((name) => stage.traces(name).length > 0)).toEqual([]);
     expect(stage.slots()).toEqual([]);
   }, 60_000);
 
