@@ -131,8 +131,14 @@ function thenPut(
 
 function tellState({ tell }: Session, { kind, state, type, error = '' }: WorkflowEvent): void {
   if (kind === 'entered') tell({ kind, state, type });
+  // A question that nobody answered is told as the answer no, and is no failure.
+  else if (kind === 'failed' && state.startsWith('WaitForPerson') && isTimeout(error)) return;
   // That it is tried again comes right after it, and says nothing of its own.
   else if (kind === 'failed') tell({ kind, state, message: error });
+}
+
+function isTimeout(error: string): boolean {
+  return error.startsWith('States.Timeout:');
 }
 
 /** What handlers log is what they answered. */

@@ -105,9 +105,10 @@ describe.concurrent('what is refused', () => {
 
   it('without a terminal and without --yes, since no answer is a no', async () => {
     await withStage({ yaml: 'approvals: {policy: always}' }, async (stage, bad) => {
-      const { code, err } = await stage.run(['remediate', bad]);
+      const { code, out, err } = await stage.run(['remediate', bad]);
       expect(code, err).toBe(2);
       expect(err).toContain('denied');
+      expect(`${out}${err}`).not.toContain('States.Timeout');
       expect(stage.traces(bad)).toEqual([]);
       expect(stage.slots()).toEqual([]);
     });
