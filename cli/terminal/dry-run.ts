@@ -36,12 +36,10 @@ export async function dryRun(io: Io, run: DryRun): Promise<number> {
   const { connection, config, node, output, command } = run;
   const { cluster, loaded } = config;
   const plan = await withProgress(io, `reading ${connection.name}`, async () => {
-    const installation = await readInstallation(connection.transport);
     const ports = {
+      ...(await knownOf(io, connection, cluster)),
       clock: io.clock,
-      installation,
       config: async () => loaded,
-      table: await peek(io, connection, installation, cluster),
       random: Math.random,
       sleep: (ms: number) => io.waiting.sleep(ms),
     };
@@ -64,13 +62,22 @@ export async function dryRun(io: Io, run: DryRun): Promise<number> {
   return plan.wouldAct ? exitCodes.found : exitCodes.ok;
 }
 
-/** What command lines know of their work on the cluster, where the user may read that. */
-async function peek(
+/** Who command lines on the cluster are, and what they know of their work, as far as the user may read it. */
+async function knownOf(
   io: Io,
   { transport }: DryRun['connection'],
-  installation: string,
   cluster: string,
-): Promise<StateTable> {
+): Promise<{ installation: string; table: StateTable }> {
+  const nothing = { get: async () => undefined, query: async () => [], transact: noWrites };
+  let installation: string;
+  try {
+    installation = await readInstallation(transport);
+  } catch (error) {
+    if (!isKubernetesError(error, 'forbidden')) throw error;
+    const blind = `the plan knows of no pause, no breaker and no other work, and takes every mark of nodegap for another installation's`;
+    warn(io, `namespace kube-system may not be read, so ${blind}: ${messageOf(error)}`);
+    return { installation: nobody, table: nothing };
+  }
   const options = {
     installation,
     namespace: stateNamespace,
@@ -78,16 +85,19 @@ async function peek(
   };
   try {
     const { table, cluster: kept } = await peekState(transport, options);
-    return underShownName(table, kept ?? cluster, cluster);
+    return { installation, table: underShownName(table, kept ?? cluster, cluster) };
   } catch (error) {
     if (!isKubernetesError(error, 'forbidden')) throw error;
     warn(
       io,
       `the state in namespace ${stateNamespace} may not be read, so the plan knows of no pause, no breaker and no other work: ${messageOf(error)}`,
     );
-    return { get: async () => undefined, query: async () => [], transact: noWrites };
+    return { installation, table: nothing };
   }
 }
+
+/** No mark bears it. */
+const nobody = 'nobody';
 
 function noWrites(): never {
   throw new TypeError('a dry run writes nothing');

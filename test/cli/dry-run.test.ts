@@ -18,7 +18,7 @@ interface Asked extends Run {
 /** A cluster with a broken node that has pods of every group, and what the command line says of it. */
 async function dryRun(
   argv: string[] = [],
-  options: { healthy?: boolean; columns?: number; forbidState?: boolean } = {},
+  options: { healthy?: boolean; columns?: number; mayRead?: 'all' | 'no namespace' } = {},
 ): Promise<Asked> {
   const clock = new JumpClock(Date.parse(at));
   const cluster = new SimulatedCluster({ clock, name: 'prod' });
@@ -52,6 +52,10 @@ async function dryRun(
     },
     request: async (request) => {
       methods[request.method] = (methods[request.method] ?? 0) + 1;
+      if (options.mayRead === 'no namespace' && request.path === '/api/v1/namespaces/kube-system') {
+        const message = 'namespaces "kube-system" is forbidden: User "ana" cannot get it';
+        return { status: 403, headers: {}, body: Buffer.from(JSON.stringify({ message })) };
+      }
       return transport.request(request);
     },
     close: () => undefined,
@@ -135,6 +139,19 @@ describe('remediate --dry-run', () => {
       .map((line) => line.replace(/\u001b\[\d+m/g, ''))
       .filter((line) => line.length > columns && !line.startsWith('nodegap remediate'));
     expect(tooLong).toEqual([]);
+  });
+
+  it('is the same for a reader, who is told what it does not know', async () => {
+    const whole = await dryRun(['-o', 'json']);
+    const { code, out, err, methods } = await dryRun(['-o', 'json'], { mayRead: 'no namespace' });
+    expect(code).toBe(2);
+    expect(Object.keys(methods)).toEqual(['GET']);
+    const codes = ({ steps }: RemediationPlan) => steps.map(({ state }) => state);
+    expect(codes(JSON.parse(out))).toEqual(codes(JSON.parse(whole.out)));
+    expect(err).toMatch(
+      /^warning: namespace kube-system may not be read, so the plan knows of no/m,
+    );
+    expect(err).toContain('User "ana" cannot get it');
   });
 
   it('knows no node that is not there', async () => {
