@@ -1,5 +1,10 @@
 import { messageOf } from '../lib/errors.ts';
-import { type ClusterStatus, readClusterStatus } from '../lib/safety/cluster-status.ts';
+import { DrainStore } from '../lib/remediation/drain-store.ts';
+import {
+  type ClusterStatus,
+  type HeldUp,
+  readClusterStatus,
+} from '../lib/safety/cluster-status.ts';
 import * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler, workflow } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
@@ -34,9 +39,16 @@ export function makeHandler(ports: Pick<Ports, 'clock' | 'config' | 'table' | 'l
         return undefined;
       }
     };
+    const drains = new DrainStore(ports.table, ports.clock);
+    const heldUpOf = async (of: string, nodeUid: string): Promise<HeldUp[]> => {
+      const { blockers } = await drains.load(of, nodeUid);
+      return blockers.map(({ pod: { namespace, name }, message, since }) => {
+        return { pod: `${namespace}/${name}`, message, since };
+      });
+    };
     const clusters: ClusterStatus[] = [];
     for (const each of wanted) {
-      clusters.push(await readClusterStatus(ports, each, config, stepOf));
+      clusters.push(await readClusterStatus(ports, each, config, { stepOf, heldUpOf }));
     }
     return { kind: 'status', at: ports.clock.now(), configSha: sha256, clusters };
   };

@@ -92,7 +92,7 @@ function pauseLine({ pool, by, since, until, reason }: ClusterStatus['pauses'][n
 }
 
 function slotLines(slots: readonly SlotView[], now: number): string[] {
-  return rows(
+  const lines = rows(
     slots.map((slot) => [
       slot.node,
       slot.step ?? 'step unknown',
@@ -110,7 +110,17 @@ function slotLines(slots: readonly SlotView[], now: number): string[] {
       ].join(', '),
     ]),
   );
+  return slots.flatMap(({ heldUp = [] }, index) => [
+    lines[index] ?? '',
+    ...heldUp.slice(0, podsShown).map(({ pod, message, since }) => {
+      return printable(`  held up by ${pod}, since ${ageText(now - since)}: ${message}`);
+    }),
+    ...(heldUp.length > podsShown ? [`  and by ${heldUp.length - podsShown} more`] : []),
+  ]);
 }
+
+/** Pods that hold one drain up; all of them with -o json. */
+const podsShown = 5;
 
 function isolatedLines(nodes: readonly IsolatedNode[], now: number): string[] {
   return rows(

@@ -54,6 +54,24 @@ export interface SlotView {
   /** Its replacement was committed then. */
   committedAt?: number;
   canaryFor?: string;
+  /** Pods that hold its drain up, as the last pass of it found. */
+  heldUp?: HeldUp[];
+}
+
+export interface HeldUp {
+  /** `namespace/name`. */
+  pod: string;
+  /** Names the budget and what it allows, where it is one. */
+  message: string;
+  /** Epoch ms. */
+  since: number;
+}
+
+/** What is known of an attempt elsewhere than among the slots. */
+export interface AttemptLooks {
+  /** The state of the execution; undefined when it cannot be told. */
+  stepOf(execution: string): Promise<string | undefined>;
+  heldUpOf(cluster: string, nodeUid: string): Promise<HeldUp[]>;
 }
 
 export interface NextView {
@@ -96,7 +114,7 @@ export async function readClusterStatus(
   ports: { table: StateTable; clock: Clock },
   { name, mode }: { name: string; mode: Mode },
   config: Config,
-  stepOf: (execution: string) => Promise<string | undefined>,
+  looks: AttemptLooks,
 ): Promise<ClusterStatus> {
   const { table, clock } = ports;
   const pacing = { random: () => 0, sleep: async () => undefined };
@@ -122,9 +140,7 @@ export async function readClusterStatus(
     breakers: breakerViews(overview?.counts ?? [], states, now),
     pauses: holds.pauses,
     holds: overview?.holds ?? [],
-    slots: await Promise.all(
-      slots.map(async (slot) => slotView(slot, await stepOf(slot.execution))),
-    ),
+    slots: await Promise.all(slots.map((slot) => slotView(slot, looks))),
     isolated: overview?.isolated ?? [],
     episodes: episodes
       .filter(({ state }) => state === 'open')
@@ -150,9 +166,17 @@ export async function readClusterStatus(
   };
 }
 
-function slotView(slot: Slot, step: string | undefined): SlotView {
-  const { cluster: _cluster, fence: _fence, ...shown } = slot;
-  return step === undefined ? shown : { ...shown, step };
+async function slotView(slot: Slot, looks: AttemptLooks): Promise<SlotView> {
+  const { cluster, fence: _fence, ...shown } = slot;
+  const [step, heldUp] = await Promise.all([
+    looks.stepOf(slot.execution),
+    looks.heldUpOf(cluster, slot.nodeUid),
+  ]);
+  return {
+    ...shown,
+    ...(step === undefined ? {} : { step }),
+    ...(heldUp.length === 0 ? {} : { heldUp }),
+  };
 }
 
 /** Pure: a view of each scope that was counted or is not closed, the cluster first. */

@@ -75,6 +75,11 @@ const busy: ClusterStatus = {
       attempt: 1,
       acquiredAt: at - 60 * minute,
       parkedAt: at - 50 * minute,
+      heldUp: Array.from({ length: 6 }, (_, number) => ({
+        pod: `shop/db-${number}`,
+        message: 'PodDisruptionBudget shop/db allows 0 disruptions (1 healthy, 1 needed)',
+        since: at - 10 * minute,
+      })),
     },
   ],
   isolated: [
@@ -165,6 +170,12 @@ HELD FOR WORK OF AWS
 IN WORK
   ip-10-0-1-7  WaitForRecovery  7m   pool general  e1 a2  canary of kube-system/cni
   ip-10-0-1-8  step unknown     60m  no pool       e1 a1  waits for a person 50m
+    held up by shop/db-0, since 10m: PodDisruptionBudget shop/db allows 0 disruptions (1 healthy, 1 needed)
+    held up by shop/db-1, since 10m: PodDisruptionBudget shop/db allows 0 disruptions (1 healthy, 1 needed)
+    held up by shop/db-2, since 10m: PodDisruptionBudget shop/db allows 0 disruptions (1 healthy, 1 needed)
+    held up by shop/db-3, since 10m: PodDisruptionBudget shop/db allows 0 disruptions (1 healthy, 1 needed)
+    held up by shop/db-4, since 10m: PodDisruptionBudget shop/db allows 0 disruptions (1 healthy, 1 needed)
+    and by 1 more
 
 ISOLATED
   ip-10-0-1-7  cordoned  6m

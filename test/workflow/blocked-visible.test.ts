@@ -1,5 +1,6 @@
 /** A drain that a budget holds up is seen while it is held up, long before anybody is asked. */
 import { afterEach, expect, it } from 'vitest';
+import { makeHandler as showStatus } from '../../functions/show-status.ts';
 import { addUsual, minute, World } from './world.ts';
 
 let world: World;
@@ -38,4 +39,12 @@ it('C113: a drain held up for ten minutes names pod, budget, what it allows and 
     // Of the first pass that met it, and not of the one that says so.
     expect(Math.abs(since - began)).toBeLessThanOrEqual(2 * minute);
   }
+  const status = await showStatus(world.nodegap.ports)({});
+  if (status.kind !== 'status') throw new Error(status.message);
+  const [slot] = status.clusters[0]?.slots ?? [];
+  expect(slot?.heldUp).toHaveLength(1);
+  const [{ pod, message, since } = { pod: '', message: '', since: 0 }] = slot?.heldUp ?? [];
+  expect(pod).toMatch(/^default\/db-/);
+  expect(message).toContain('PodDisruptionBudget default/db allows 0 disruptions');
+  expect(Math.abs(since - began)).toBeLessThanOrEqual(2 * minute);
 });
