@@ -14,13 +14,13 @@ import { readFactsWithEvents } from '../lib/kubernetes/facts.ts';
 import type { Pod, PodDisruptionBudget } from '../lib/kubernetes/objects.ts';
 import type { ApiLoad, ClusterReader } from '../lib/ports.ts';
 import { printable } from '../lib/printable.ts';
+import { nodegapPackage } from '../local/package-folder.ts';
 import type { HeldSlot } from '../local/remediate/liveness.ts';
 import { readHeldSlots } from '../local/remediate/shared-state.ts';
 import { parseDump } from './dump-text.ts';
 import { type Io, readText, styleFor } from './io.ts';
 import { withProgress } from './progress.ts';
 import { newestTime, parseNow } from './times.ts';
-import { packageVersion } from './version.ts';
 
 export interface ViewOptions {
   context?: string;
@@ -206,7 +206,7 @@ export function connectTo(io: Io, options: SourceOptions): ReturnType<Io['connec
     ...(options.context === undefined ? {} : { context: options.context }),
     ...(options.kubeconfig === undefined ? {} : { kubeconfigPath: options.kubeconfig }),
     env: io.env,
-    userAgent: `nodegap/${packageVersion()}`,
+    userAgent: `nodegap/${nodegapPackage().version}`,
   });
 }
 

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { nodegapPackage } from '../local/package-folder.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { configCommand } from './commands/config.ts';
 import { explainCommand } from './commands/explain.ts';
@@ -12,7 +13,6 @@ import { statusCommand } from './commands/status.ts';
 import { type CommandContext, exitCodes } from './context.ts';
 import { reportFailure } from './failure.ts';
 import type { Io } from './io.ts';
-import { packageVersion } from './version.ts';
 
 /** One function a command; each makes its commander command. */
 const commands: ((context: CommandContext) => Command)[] = [
@@ -39,7 +39,7 @@ export async function main(argv: string[], io: Io, programName = 'nodegap'): Pro
   const context: CommandContext = { io, exitCode: exitCodes.ok };
   const program = new Command(programName)
     .description('Finds nodes that run without the DaemonSets they need.')
-    .version(packageVersion(), '-V, --version')
+    .version(nodegapPackage().version, '-V, --version')
     .helpCommand('help [command]', 'show help of a command')
     .showSuggestionAfterError(true)
     .addHelpText(

@@ -3,11 +3,13 @@
  * there as a stranger would: by npx, and as the kubectl plugin. Says what it checked; ends with 1
  * at the first thing that is not as it should be.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { systemClock } from '../lib/clock.ts';
+import { SimulatedCluster } from '../local/cluster/simulated-cluster.ts';
 import { programPath } from '../test/e2e/harness/tools.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -22,6 +24,7 @@ try {
   checkScan(app, kubectl(), ['nodegap']);
   checkPage(app);
   checkHelp(app);
+  await checkRemediate(app);
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
@@ -149,6 +152,62 @@ function checkHelp(app: string): void {
     fail(`a missing file is one clear line and exit 1: ${missing.status}\n${missing.stderr}`);
   }
   done('nodegap says its version, and of a missing file one clear line');
+}
+
+/** The workflow of the package runs to its end on a cluster of the kubeconfig. */
+async function checkRemediate(app: string): Promise<void> {
+  const cluster = new SimulatedCluster({ clock: systemClock, name: 'prod' });
+  cluster.addPool('general', { nodes: 4, zones: ['eu-west-1a'] });
+  cluster.addDaemonSet({ name: 'aws-node', priorityClassName: 'system-node-critical' });
+  const [node = ''] = cluster.nodesOf('general').map(({ metadata }) => metadata.name);
+  cluster.settle();
+  const served = await cluster.serve();
+  try {
+    await cluster.transport().request({
+      method: 'POST',
+      path: '/api/v1/namespaces',
+      body: JSON.stringify({ metadata: { name: 'kube-system' } }),
+    });
+    writeFileSync(
+      join(app, 'kubeconfig'),
+      `apiVersion: v1
+kind: Config
+current-context: prod
+contexts: [{name: prod, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: '${served.url}'}}]
+users: [{name: u, user: {token: of-nobody}}]
+`,
+    );
+    const plan = await follow(app, ['remediate', node, '--dry-run', '--kubeconfig', 'kubeconfig']);
+    if (plan.status !== 0) fail(`nodegap remediate --dry-run of a well node\n${plan.output}`);
+    const run = await follow(app, ['remediate', node, '--kubeconfig', 'kubeconfig']);
+    const wanted = 'nothing to do: every required DaemonSet is Ready on the node';
+    if (run.status !== 0 || !run.output.includes(wanted)) {
+      fail(`nodegap remediate says "${wanted}"\n${run.output}`);
+    }
+  } finally {
+    await served.close();
+  }
+  done('nodegap remediate opens its workflow on a cluster of the kubeconfig');
+}
+
+/** Runs the installed nodegap while this process serves what it asks for. */
+async function follow(app: string, args: string[]): Promise<{ status: number; output: string }> {
+  const child = spawn(process.execPath, [join(app, 'node_modules/.bin/nodegap'), ...args], {
+    cwd: app,
+    env: { ...process.env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const status = await new Promise<number>((resolve) => {
+    child.on('close', (code) => resolve(code ?? 1));
+  });
+  return { status, output };
 }
 
 /** Runs a program in `folder`, with the programs that are installed there first on PATH. */

@@ -6,6 +6,7 @@ import type { Node } from '../../lib/kubernetes/objects.ts';
 import { printable } from '../../lib/printable.ts';
 import { nodeKindOf } from '../../lib/remediation/replacement.ts';
 import { FolderEvidence } from '../../local/folder-evidence.ts';
+import { nodegapPackage } from '../../local/package-folder.ts';
 import type { RemediateEvent } from '../../local/remediate/events.ts';
 import type { HeldSlot } from '../../local/remediate/liveness.ts';
 import type { OpenOptions } from '../../local/remediate/open.ts';
@@ -28,7 +29,6 @@ import {
 import { type DryRun, dryRun } from '../terminal/dry-run.ts';
 import { Progress } from '../terminal/progress.ts';
 import { nobodyToAsk, terminalOf } from '../terminal/terminal.ts';
-import { packageVersion } from '../version.ts';
 
 interface RemediateOptions extends NodeOptions {
   dryRun?: boolean;
@@ -208,7 +208,7 @@ async function open(
     session,
     ...parts,
     definition: await loadDefinition(),
-    version: packageVersion(),
+    version: nodegapPackage().version,
     random: Math.random,
     newId: randomUUID,
     exitNow: (code) => io.exitNow(code),

@@ -13,6 +13,7 @@ import { planArrow, plannerFor } from '../../lib/report/plan.ts';
 import { scanReport } from '../../lib/report/scan-report.ts';
 import { scanTable } from '../../lib/report/scan-table.ts';
 import { plural } from '../../lib/report/words.ts';
+import { nodegapPackage } from '../../local/package-folder.ts';
 import {
   addViewOptions,
   type ClusterView,
@@ -27,7 +28,6 @@ import { tellLeftovers } from '../leftovers.ts';
 import { nodesInWork } from '../marks.ts';
 import { commandsOf } from '../node-command.ts';
 import { warnOfIdleRequirements } from '../requirements.ts';
-import { packageVersion } from '../version.ts';
 import { checkWatchOptions, type WatchOptions, watchScan } from './scan-watch.ts';
 
 interface ScanOptions extends ViewOptions {
@@ -168,7 +168,7 @@ async function scanPage(
     ...judged,
     facts: view.facts,
     mode: view.cluster.mode,
-    version: packageVersion(),
+    version: nodegapPackage().version,
     planOf(verdict) {
       const steps = planOf(verdict);
       return { steps, arrow: planArrow(steps, ofDrain(view, verdict.gap)) };

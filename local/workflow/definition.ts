@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { NodegapError } from '../../lib/errors.ts';
+import { nodegapPackage } from '../package-folder.ts';
 
 /** A state of the Amazon States Language, as far as the local runner looks into it. */
 export interface AslState {
@@ -22,19 +24,15 @@ export interface AslDefinition {
 }
 
 /** The machine that `npm run build:workflow` synthesized; it ships in the package. */
-export const shippedDefinition = new URL(
-  import.meta.url.includes('/dist/')
-    ? '../../workflow/remediate-node.asl.json'
-    : '../../dist/workflow/remediate-node.asl.json',
-  import.meta.url,
-);
+const shippedDefinition = (): string =>
+  join(nodegapPackage().folder, 'dist/workflow/remediate-node.asl.json');
 
 /** Reads the shipped machine. Throws `WorkflowNotBuilt` when it has not been synthesized. */
-export async function loadDefinition(file: URL = shippedDefinition): Promise<AslDefinition> {
+export async function loadDefinition(file: string = shippedDefinition()): Promise<AslDefinition> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as AslDefinition;
   } catch (cause) {
-    throw new NodegapError('WorkflowNotBuilt', `cannot read the workflow ${file.pathname}`, {
+    throw new NodegapError('WorkflowNotBuilt', `cannot read the workflow ${file}`, {
       hint: 'run `npm run build:workflow` first',
       cause,
     });
