@@ -42,6 +42,7 @@ async function killed({ at, kind = 'sandbox' }: Case): Promise<{ stage: Stage; b
   const bad = await stage.open({ yaml: asked }, { kind });
   const { signal, err } = await stage.run(['remediate', bad, '--yes'], { TEST_AT: at });
   expect(signal, err).toBe('SIGKILL');
+  if (at === 'after restart-daemon-pod') await stage.restarted(bad);
   return { stage, bad };
 }
 

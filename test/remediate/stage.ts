@@ -222,6 +222,18 @@ ${yaml}`,
     return this.cluster.audit.slice(this.#ownWrites).map(({ method, path }) => `${method} ${path}`);
   }
 
+  /** Resolves once the CNI's pod on that node runs again: until then nothing tells why it does not. */
+  async restarted(name: string): Promise<void> {
+    for (;;) {
+      this.cluster.advanceTo(this.clock.now());
+      const pods = this.cluster.podsOn(name).filter(({ metadata, status }) => {
+        return metadata.name.startsWith('aws-node-') && status.phase === 'Running';
+      });
+      if (pods.some(({ metadata }) => metadata.deletionTimestamp === undefined)) return;
+      await this.clock.sleep(500);
+    }
+  }
+
   node(name: string): Node | undefined {
     return this.cluster.get('nodes', name);
   }
