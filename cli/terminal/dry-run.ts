@@ -1,6 +1,6 @@
 /** `nodegap remediate --dry-run`: the whole plan for one node from one read, and no write at all. */
 
-import { peekState } from '../../lib/cluster-state/peek-table.ts';
+import { emptyState, peekState } from '../../lib/cluster-state/peek-table.ts';
 import { isKubernetesError, messageOf } from '../../lib/errors.ts';
 import type { KubeconfigConnection } from '../../lib/kubernetes/kubeconfig.ts';
 import type { StateTable } from '../../lib/ports.ts';
@@ -68,7 +68,6 @@ async function knownOf(
   { transport }: DryRun['connection'],
   cluster: string,
 ): Promise<{ installation: string; table: StateTable }> {
-  const nothing = { get: async () => undefined, query: async () => [], transact: noWrites };
   let installation: string;
   try {
     installation = await readInstallation(transport);
@@ -76,7 +75,7 @@ async function knownOf(
     if (!isKubernetesError(error, 'forbidden')) throw error;
     const blind = `the plan knows of no pause, no breaker and no other work, and takes every mark of nodegap for another installation's`;
     warn(io, `namespace kube-system may not be read, so ${blind}: ${messageOf(error)}`);
-    return { installation: nobody, table: nothing };
+    return { installation: nobody, table: emptyState };
   }
   const options = {
     installation,
@@ -92,13 +91,9 @@ async function knownOf(
       io,
       `the state in namespace ${stateNamespace} may not be read, so the plan knows of no pause, no breaker and no other work: ${messageOf(error)}`,
     );
-    return { installation, table: nothing };
+    return { installation, table: emptyState };
   }
 }
 
 /** No mark bears it. */
 const nobody = 'nobody';
-
-function noWrites(): never {
-  throw new TypeError('a dry run writes nothing');
-}

@@ -42,7 +42,7 @@ import { changesOf, type Touched } from './changes.ts';
 import { begin, complete } from './complete.ts';
 import { itemFromText } from './item-text.ts';
 import type { Journal } from './journal.ts';
-import { type Part, partsOf, placeOf } from './layout.ts';
+import { itemParts, type Part, partsOf, placeOf } from './layout.ts';
 import type { Objects, StateObject } from './objects.ts';
 import type { Patience } from './patience.ts';
 import { readSnapshot, type Snapshot } from './snapshot.ts';
@@ -96,7 +96,7 @@ export class ClusterTable implements StateTable {
   async sweep(): Promise<{ expired: number; objects: number }> {
     const { clock, patience, objects, newId } = this.#options;
     const old = clock.now() / 1000 - 86_400;
-    const { objects: all } = await this.#read({ parts: everyPart });
+    const { objects: all } = await this.#read({ parts: [...itemParts] });
     const expired = all
       .flatMap(readableItemsOf)
       .filter(({ ttl }) => typeof ttl === 'number' && ttl < old);
@@ -108,7 +108,7 @@ export class ClusterTable implements StateTable {
       await this.transact(writes);
     }
     return patience.until('a sweep', async () => {
-      const snapshot = await this.#read({ parts: everyPart });
+      const snapshot = await this.#read({ parts: [...itemParts] });
       const empty = snapshot.objects.filter(({ texts }) => Object.keys(texts).length === 0);
       const done = { expired: expired.length, objects: empty.length };
       if (empty.length === 0) return done;
@@ -189,19 +189,6 @@ export class ClusterTable implements StateTable {
     return missing.size > 0;
   }
 }
-
-const everyPart: Part[] = [
-  'slot',
-  'scope',
-  'node',
-  'gaps',
-  'daemonset',
-  'approval',
-  'cluster',
-  'overview',
-  'orders',
-  'other',
-];
 
 /**
  * How the journal remembers a request; undefined when it never was decided, or was undone.

@@ -7,19 +7,22 @@
 import { createHash } from 'node:crypto';
 import type { ItemKey } from '../ports.ts';
 
+/** The kinds of objects that keep items: Leases for slots, ConfigMaps for all others. */
+export const itemParts = [
+  'slot',
+  'scope',
+  'node',
+  'gaps',
+  'daemonset',
+  'approval',
+  'cluster',
+  'overview',
+  'orders',
+  'other',
+] as const;
+
 /** What the label `nodegap.dev/part` says. */
-export type Part =
-  | 'journal'
-  | 'slot'
-  | 'scope'
-  | 'node'
-  | 'gaps'
-  | 'daemonset'
-  | 'approval'
-  | 'cluster'
-  | 'overview'
-  | 'orders'
-  | 'other';
+export type Part = 'journal' | (typeof itemParts)[number];
 
 export interface Place {
   part: Part;

@@ -4,6 +4,7 @@ import type { Transport } from '../kubernetes/transport.ts';
 import type { Item, StateTable } from '../ports.ts';
 import { itemFromText } from './item-text.ts';
 import { journalFrom, ownerOf } from './journal.ts';
+import { itemParts } from './layout.ts';
 import { JOURNAL, Objects } from './objects.ts';
 
 export interface PeekOptions {
@@ -19,6 +20,8 @@ export interface Peek {
   cluster: string | undefined;
 }
 
+const inConfigMaps = itemParts.filter((part) => part !== 'slot');
+
 /** Looks while a transaction is under way, and the time between them. */
 const looks = 10;
 const betweenMs = 500;
@@ -31,20 +34,9 @@ const betweenMs = 500;
 export async function peekState(transport: Transport, options: PeekOptions): Promise<Peek> {
   const objects = new Objects(transport, options.namespace);
   for (let look = 1; look <= looks; look += 1) {
-    const configMaps = await objects.listParts([
-      'journal',
-      'scope',
-      'node',
-      'gaps',
-      'daemonset',
-      'approval',
-      'cluster',
-      'overview',
-      'orders',
-      'other',
-    ]);
+    const configMaps = await objects.listParts(['journal', ...inConfigMaps]);
     const journal = configMaps.find(({ name }) => name === JOURNAL);
-    if (journal === undefined) return { table: tableOf([]), cluster: undefined };
+    if (journal === undefined) return { table: emptyState, cluster: undefined };
     const { transaction } = journalFrom(journal, options.namespace, options.installation);
     const leases = await objects.listSlots();
     const after = await objects.get('configmap', JOURNAL);
@@ -61,6 +53,9 @@ export async function peekState(transport: Transport, options: PeekOptions): Pro
     hint: 'another nodegap works on the cluster; try again',
   });
 }
+
+/** What there is where nobody has made the state yet, or where it may not be read. */
+export const emptyState: StateTable = tableOf([]);
 
 function tableOf(items: readonly Item[]): StateTable {
   const sorted = items.toSorted((a, b) => (a.sk < b.sk ? -1 : 1));
