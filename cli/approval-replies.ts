@@ -1,24 +1,16 @@
 /** What the function of the stack that takes answers replies (functions/answer-approval.ts). */
 import * as z from 'zod';
+import { decisions, questions, vias } from '../lib/safety/approval-items.ts';
 import { questionFactsSchema } from '../lib/safety/question-facts.ts';
 
 const text = z.string();
 const epochMs = z.number();
 
 const decidedSchema = z.object({
-  decision: z.enum([
-    'approve',
-    'deny',
-    'retry',
-    'proceed',
-    'release',
-    'recovered',
-    'gone',
-    'refused',
-  ]),
+  decision: z.enum(decisions),
   by: text,
   at: epochMs,
-  via: z.enum(['cli', 'link', 'terminal']).exactOptional(),
+  via: z.enum(vias).exactOptional(),
   address: text.exactOptional(),
   why: z.object({ code: text, message: text }).exactOptional(),
 });
@@ -31,7 +23,7 @@ const approvalSchema = z.object({
   episode: z.number(),
   attempt: z.number(),
   execution: text,
-  question: z.enum(['replace', 'drain-blocked']),
+  question: z.enum(questions),
   round: z.number(),
   facts: questionFactsSchema,
   askedAt: epochMs,

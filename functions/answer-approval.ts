@@ -1,6 +1,7 @@
 import { isoTime } from '../lib/clock.ts';
 import { UsageError } from '../lib/errors.ts';
 import { answerOf } from '../lib/remediation/answer.ts';
+import { answers } from '../lib/safety/approval-items.ts';
 import { type Approval, Approvals, type DecideOutcome } from '../lib/safety/approvals.ts';
 import * as z from '../lib/zod.ts';
 import { awsPorts, lambdaHandler, workflow } from './shared/aws-ports.ts';
@@ -20,7 +21,7 @@ const requestSchema = z.discriminatedUnion('action', [
   z.object({
     action: z.literal('decide'),
     id: someText,
-    decision: z.enum(['approve', 'deny', 'retry', 'proceed', 'release']),
+    decision: z.enum(answers),
     /** Who answers, as the caller's IAM identity says. */
     by: someText,
     via: z._default(z.enum(['cli', 'terminal']), 'cli'),

@@ -18,17 +18,11 @@ export type Decision = Answer | Settlement;
 export type Via = 'cli' | 'link' | 'terminal';
 
 const settlements: readonly Settlement[] = ['recovered', 'gone', 'refused'];
-const vias: readonly Via[] = ['cli', 'link', 'terminal'];
+export const vias: readonly Via[] = ['cli', 'link', 'terminal'];
 const kinds: readonly ScopeKind[] = ['pool', 'zone', 'cluster'];
-const questions: readonly Question[] = ['replace', 'drain-blocked'];
-const decisions: readonly Decision[] = [
-  'approve',
-  'deny',
-  'retry',
-  'proceed',
-  'release',
-  ...settlements,
-];
+export const questions: readonly Question[] = ['replace', 'drain-blocked'];
+export const answers: readonly Answer[] = ['approve', 'deny', 'retry', 'proceed', 'release'];
+export const decisions: readonly Decision[] = [...answers, ...settlements];
 
 /** The answers that a question allows a person. */
 export const answersTo: Record<Question, readonly Answer[]> = {
