@@ -117,7 +117,7 @@ async function start(folder: string, etcdData: string, group: ProcessGroup) {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = privateKey.export({ type: 'sec1', format: 'pem' });
   writeFileSync(files.serviceAccountKey, key, { mode: 0o600 });
-  writeFileSync(files.tokens, tokenFile(tokens), { mode: 0o600 });
+  writeFileSync(files.tokens, tokenFile(tokens, []), { mode: 0o600 });
 
   const etcdCommand = components.etcd(ports, files);
   // Many writes at once outgrow the 2 GiB at which etcd becomes read-only.

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
-import { IDENTITIES } from './identities.ts';
+import { type Actuator, IDENTITIES } from './identities.ts';
 
 /** One request, as the API server saw it. */
 export interface AuditEntry {
@@ -23,17 +23,15 @@ interface RawEntry {
   requestObject?: unknown;
 }
 
-/** Everything that `reader` and `actuator` ask for, with what they send, and nothing else. */
-export function auditPolicy(): string {
-  const { admin: _, ...watched } = IDENTITIES;
+/** Everything that all but `admin` ask for, with what they send, and nothing else. */
+export function auditPolicy(actuators: readonly Actuator[]): string {
+  const { admin: _, ...identities } = IDENTITIES;
+  const watched = [...Object.values(identities), ...actuators];
   return stringify({
     apiVersion: 'audit.k8s.io/v1',
     kind: 'Policy',
     omitStages: ['RequestReceived', 'ResponseStarted'],
-    rules: [
-      { level: 'Request', users: Object.values(watched).map(({ user }) => user) },
-      { level: 'None' },
-    ],
+    rules: [{ level: 'Request', users: watched.map(({ user }) => user) }, { level: 'None' }],
   });
 }
 

@@ -9,7 +9,14 @@ import { buildTools } from './build.ts';
 import { KubeClient } from './client.ts';
 import * as components from './components.ts';
 import { FaultInjector } from './faults.ts';
-import { IDENTITIES, type Identity, kubeconfig, makeTokens, tokenFile } from './identities.ts';
+import {
+  IDENTITIES,
+  type Identity,
+  kubeconfig,
+  makeActuators,
+  makeTokens,
+  tokenFile,
+} from './identities.ts';
 import { applyKarpenterTypes } from './karpenter.ts';
 import { runKubectl } from './kubectl.ts';
 import { freePorts } from './ports.ts';
@@ -28,6 +35,13 @@ export interface ControlPlaneOptions {
   log?: (line: string) => void;
 }
 
+/** An identity with the actuator's rights that nobody else uses. */
+export interface OwnActuator {
+  kubeconfig: string;
+  /** Every request of it so far, oldest first. */
+  audit(): AuditEntry[];
+}
+
 export interface ControlPlane {
   /** The URL of the API server. */
   server: string;
@@ -44,6 +58,8 @@ export interface ControlPlane {
   injector: FaultInjector;
   /** Every request of that identity so far, oldest first; there is no audit of admin. */
   audit(identity: Exclude<Identity, 'admin'>): AuditEntry[];
+  /** An actuator of its own for a test that runs beside others. */
+  newActuator(): OwnActuator;
   /** The folder with one log for each component. */
   logs: string;
   /** The end of every component's log. */
@@ -97,12 +113,13 @@ async function start(
   const files = fileNames(folder);
   const ports = await choosePorts();
   const tokens = makeTokens();
+  const actuators = makeActuators();
   const server = `https://127.0.0.1:${ports.apiserver}`;
   writeFileSync(files.serviceAccountKey, serviceAccountKey(), { mode: 0o600 });
-  writeFileSync(files.tokens, tokenFile(tokens), { mode: 0o600 });
+  writeFileSync(files.tokens, tokenFile(tokens, actuators), { mode: 0o600 });
   writeFileSync(files.schedulerConfig, components.schedulerConfiguration(files));
   writeFileSync(files.kwokConfig, kwokConfiguration());
-  writeFileSync(files.auditPolicy, auditPolicy());
+  writeFileSync(files.auditPolicy, auditPolicy(actuators));
 
   const launch = async (command: Command, ready: () => Promise<boolean>) => {
     group.start(command);
@@ -132,6 +149,13 @@ async function start(
     const config = kubeconfig(server, caData, user, tokens[identity]);
     writeFileSync(configFile(identity), config, { mode: 0o600 });
   }
+  const newActuator = (): OwnActuator => {
+    const { user, token } = actuators.shift() ?? {};
+    if (user === undefined || token === undefined) throw new Error('no actuator is left');
+    const file = join(folder, `${user}.kubeconfig`);
+    writeFileSync(file, kubeconfig(server, caData, user, token), { mode: 0o600 });
+    return { kubeconfig: file, audit: () => readAuditLog(files.auditLog, user) };
+  };
   const clients = new Map<Identity, KubeClient>();
   const client = (identity: Identity = 'admin') => {
     const known = clients.get(identity);
@@ -178,6 +202,7 @@ async function start(
       runKubectl(configFile(identity), args, stdin),
     injector,
     audit: (identity) => readAuditLog(files.auditLog, IDENTITIES[identity].user),
+    newActuator,
     logs,
     collectLogs: (lines = 15) => group.logTails(lines),
     signal: (component, signal) => group.signal(component, signal),

@@ -12,21 +12,43 @@ export const IDENTITIES: Record<Identity, { user: string; groups: string[] }> = 
   operator: { user: 'nodegap-test-operator', groups: ['nodegap:operator'] },
 };
 
+/** More actuators than any suite has scenarios, so that the audit can tell these apart. */
+const ACTUATORS = 64;
+
+export interface Actuator {
+  user: string;
+  token: string;
+}
+
 export type Tokens = Record<Identity, string>;
 
 /** A new random token for each identity. */
 export function makeTokens(): Tokens {
-  const token = () => randomBytes(24).toString('hex');
-  return { admin: token(), reader: token(), actuator: token(), operator: token() };
+  return { admin: newToken(), reader: newToken(), actuator: newToken(), operator: newToken() };
+}
+
+/** Users with the same rights as the actuator, each with a token of its own. */
+export function makeActuators(): Actuator[] {
+  return Array.from({ length: ACTUATORS }, (_, index) => ({
+    user: `${IDENTITIES.actuator.user}-${index + 1}`,
+    token: newToken(),
+  }));
+}
+
+function newToken(): string {
+  return randomBytes(24).toString('hex');
 }
 
 /** The API server's token file: token, user, uid and quoted groups on each line. */
-export function tokenFile(tokens: Tokens): string {
-  return Object.entries(IDENTITIES)
-    .map(([identity, { user, groups }]) => {
-      return `${tokens[identity as Identity]},${user},${user},"${groups.join(',')}"\n`;
-    })
-    .join('');
+export function tokenFile(tokens: Tokens, actuators: readonly Actuator[]): string {
+  const line = (token: string, user: string, groups: string[]) =>
+    `${token},${user},${user},"${groups.join(',')}"\n`;
+  return [
+    ...Object.entries(IDENTITIES).map(([identity, { user, groups }]) =>
+      line(tokens[identity as Identity], user, groups),
+    ),
+    ...actuators.map(({ token, user }) => line(token, user, IDENTITIES.actuator.groups)),
+  ].join('');
 }
 
 /** A kubeconfig, which YAML readers accept as JSON. */
