@@ -108,12 +108,17 @@ export function controllerManager(
   };
 }
 
+/** Flags of kube-controller-manager for so many requests a second. */
+export function clientQpsFlags(qps: number): string[] {
+  return [`--kube-api-qps=${qps}`, `--kube-api-burst=${2 * qps}`];
+}
+
 /** The scheduler's configuration: its only difference is that it tries again sooner. */
-export function schedulerConfiguration(files: Files): string {
+export function schedulerConfiguration(files: Files, qps = 200): string {
   return stringify({
     apiVersion: 'kubescheduler.config.k8s.io/v1',
     kind: 'KubeSchedulerConfiguration',
-    clientConnection: { kubeconfig: files.adminKubeconfig, qps: 200, burst: 400 },
+    clientConnection: { kubeconfig: files.adminKubeconfig, qps, burst: 2 * qps },
     leaderElection: { leaderElect: false },
     podInitialBackoffSeconds: 1,
     podMaxBackoffSeconds: 2,

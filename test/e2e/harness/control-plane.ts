@@ -22,13 +22,21 @@ import { runKubectl } from './kubectl.ts';
 import { freePorts } from './ports.ts';
 import { type Command, ProcessGroup } from './processes.ts';
 import { kwokConfiguration } from './stages.ts';
+import type { Program } from './tools.ts';
 import { waitFor } from './wait.ts';
+
+/** Its programs, by the names of their logs. */
+export type Component = Exclude<Program, 'kubectl'>;
 
 export interface ControlPlaneOptions {
   /** Also Karpenter with its kwok cloud provider. */
   karpenter?: boolean;
   /** Further flags of kube-controller-manager; they win over the harness's own. */
   controllerManagerFlags?: string[];
+  /** Further flags of any component, by its name; they win over the harness's own. */
+  flags?: Partial<Record<Component, string[]>>;
+  /** Requests a second that kube-controller-manager and kube-scheduler may make each; 200. */
+  clientQps?: number;
   /** Keeps the folder with logs and data after `stop()`. */
   keep?: boolean;
   /** Is told what takes time; standard error if not given. */
@@ -64,6 +72,8 @@ export interface ControlPlane {
   logs: string;
   /** The end of every component's log. */
   collectLogs(lines?: number): string;
+  /** The process id of a component. */
+  pid(component: Component): number;
   /** Sends a signal to a component, e.g. SIGSTOP to freeze `kube-apiserver`. */
   signal(component: string, signal: NodeJS.Signals): void;
   /** Kills the API server. Everything else stays, and goes on when it is back. */
@@ -117,12 +127,13 @@ async function start(
   const server = `https://127.0.0.1:${ports.apiserver}`;
   writeFileSync(files.serviceAccountKey, serviceAccountKey(), { mode: 0o600 });
   writeFileSync(files.tokens, tokenFile(tokens, actuators), { mode: 0o600 });
-  writeFileSync(files.schedulerConfig, components.schedulerConfiguration(files));
+  writeFileSync(files.schedulerConfig, components.schedulerConfiguration(files, options.clientQps));
   writeFileSync(files.kwokConfig, kwokConfiguration());
   writeFileSync(files.auditPolicy, auditPolicy(actuators));
 
   const launch = async (command: Command, ready: () => Promise<boolean>) => {
-    group.start(command);
+    const further = options.flags?.[command.name as Component] ?? [];
+    group.start({ ...command, args: [...command.args, ...further] });
     await waitFor(ready, {
       timeout: READY_TIMEOUT,
       interval: 50,
@@ -173,8 +184,13 @@ async function start(
   injector.start();
 
   const { controllerManager, scheduler, kwok, karpenter } = components;
+  const { clientQps, controllerManagerFlags = [] } = options;
+  const managerFlags = [
+    ...(clientQps === undefined ? [] : components.clientQpsFlags(clientQps)),
+    ...controllerManagerFlags,
+  ];
   await Promise.all([
-    launch(controllerManager(ports, files, options.controllerManagerFlags), () => {
+    launch(controllerManager(ports, files, managerFlags), () => {
       return isHealthy(`https://127.0.0.1:${ports.controllerManager}/healthz`, 'any');
     }),
     launch(scheduler(ports, files), () => {
@@ -205,6 +221,7 @@ async function start(
     newActuator,
     logs,
     collectLogs: (lines = 15) => group.logTails(lines),
+    pid: (component) => group.pid(component),
     signal: (component, signal) => group.signal(component, signal),
     killApiServer: () => group.kill('kube-apiserver'),
     reviveApiServer: launchApiServer,
