@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     include: ['test/e2e/**/*.e2e.test.ts'],
     fileParallelism: false,
+    // Scenarios mostly wait, but each has nodes, a Karpenter pool and a nodegap of its own.
+    maxConcurrency: 4,
     testTimeout: 10 * 60_000,
     hookTimeout: 30 * 60_000,
   },

@@ -15,23 +15,26 @@ import { applyRbac, policyInForce } from './support/rbac.ts';
 import {
   agent,
   allWell,
-  breakPod,
   cni,
+  makePools,
+  nodesOf,
+  type Pool,
+  webApps,
+  webReplicas,
+} from './support/repair-cluster.ts';
+import { only, statesOf, withoutRepeats } from './support/scene.ts';
+import {
+  breakPod,
   deletionAsked,
   disruptionOf,
   goneAt,
   hasOwnTaint,
   lowestAvailability,
-  makePools,
   markOf,
-  nodesOf,
   ownTaint,
-  type Pool,
   restartPod,
   shapeOf,
-  webApps,
-  webReplicas,
-} from './support/repair-cluster.ts';
+} from './support/traces.ts';
 
 let cluster: ControlPlane;
 
@@ -54,22 +57,6 @@ async function twoOf(pool: Pool): Promise<[Node, Node]> {
   const [first, second] = await nodesOf(cluster, pool);
   if (first === undefined || second === undefined) throw new Error(`${pool} has too few nodes`);
   return [first, second];
-}
-
-/** The words without immediate repetitions: how often a loop went round is no matter. */
-function withoutRepeats(words: string[]): string[] {
-  return words.filter((word, index) => word !== words[index - 1]);
-}
-
-/** The states of one node during a run, oldest first. */
-function statesOf(run: ObservedRun, uid: string): Node[] {
-  return run.nodeChanges.map(({ object }) => object).filter(({ metadata }) => metadata.uid === uid);
-}
-
-function only<T>(items: T[]): T {
-  const [first, ...more] = items;
-  if (first === undefined || more.length > 0) throw new Error(`${items.length} items, not one`);
-  return first;
 }
 
 /** Nodes of the pool that were not there before the run. */
@@ -275,7 +262,7 @@ describe('faults that go away in hold-down', () => {
     }
     const names = [healed.metadata.name, foreign.metadata.name];
     run = await observe(cluster, {
-      config: quickConfig({ maxUnhealthyPercent: 50 }),
+      config: quickConfig({ breaker: { maxUnhealthyPercent: 50 } }),
       nodes: names,
       // Two nodes fail alike, so the witness has to come later than the pod grace.
       afterFirstScan: async () => {

@@ -7,7 +7,7 @@ import { type AuditEntry, writesIn } from '../harness/audit.ts';
 import type { ControlPlane } from '../harness/control-plane.ts';
 import { nodes } from '../harness/state.ts';
 import { wholeSecond } from '../harness/wait.ts';
-import { type Ended, Operator } from './operator.ts';
+import { type Ended, Operator, type OperatorOptions } from './operator.ts';
 import { type Change, Recorder } from './recorder.ts';
 
 export interface ObservedRun {
@@ -34,8 +34,9 @@ export interface RunOptions {
   nodes: string[];
   /** Done once a first scan has seen the gaps, more than a second later. */
   afterFirstScan?: () => Promise<void>;
-  /** Done beside what nodegap does. */
-  meanwhile?: (nodeChanges: Recorder<Node>) => Promise<void>;
+  /** Done beside what nodegap does, from the first scan of many on. */
+  meanwhile?: (seen: Recorder<Node>, operator: Operator) => Promise<void>;
+  operator?: OperatorOptions;
 }
 
 /**
@@ -49,8 +50,10 @@ export async function observe(cluster: ControlPlane, options: RunOptions): Promi
   const podChanges = await Recorder.start<Pod>(client, '/api/v1/pods');
   const claims = '/apis/karpenter.sh/v1/nodeclaims';
   const claimChanges = await Recorder.start<NodeClaim>(client, claims);
-  const before = cluster.audit('actuator').length;
-  const operator = await Operator.connect(cluster, options.config);
+  const { actuator } = options.operator ?? {};
+  const audit = () => actuator?.audit() ?? cluster.audit('actuator');
+  const before = audit().length;
+  const operator = await Operator.connect(cluster, options.config, options.operator);
   try {
     await operator.scan();
     await sleep(wholeSecond);
@@ -58,10 +61,10 @@ export async function observe(cluster: ControlPlane, options: RunOptions): Promi
     operator.start();
     const [ended] = await Promise.all([
       Promise.all(options.nodes.map((name) => operator.outcomeOf(name))),
-      options.meanwhile?.(nodeChanges),
+      options.meanwhile?.(nodeChanges, operator),
     ]);
     await operator.moreScans(3);
-    const requests = cluster.audit('actuator').slice(before);
+    const requests = audit().slice(before);
     return {
       ended,
       attempts: operator.attempts(),

@@ -6,7 +6,14 @@ import { randomUUID } from 'node:crypto';
 import type { ScanResult } from '../../../functions/scan-cluster.ts';
 import { configSha256 } from '../../../lib/config/canonical.ts';
 import { loadConfig } from '../../../lib/config/load.ts';
-import type { BreakerConfig, Config, LoadedConfig } from '../../../lib/config/model.ts';
+import type {
+  ApprovalsConfig,
+  BreakerConfig,
+  Config,
+  DrainConfig,
+  LoadedConfig,
+  Timings,
+} from '../../../lib/config/model.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import {
   connectFromKubeconfig,
@@ -17,12 +24,12 @@ import { systemPacing } from '../../../lib/pacing.ts';
 import type { AttemptInput, Notice } from '../../../lib/ports.ts';
 import { Slots } from '../../../lib/safety/slots.ts';
 import { ScaledClock } from '../../../local/clock.ts';
-import { Embedded } from '../../../local/embedded.ts';
+import { Embedded, type EmbeddedOptions } from '../../../local/embedded.ts';
 import { MemoryEvidence } from '../../../local/memory-evidence.ts';
 import { MemoryTable } from '../../../local/memory-table.ts';
 import { loadDefinition } from '../../../local/workflow/definition.ts';
 import type { WorkflowEvent } from '../../../local/workflow/runner.ts';
-import type { ControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane, OwnActuator } from '../harness/control-plane.ts';
 import { waitFor } from '../harness/wait.ts';
 
 /** How an attempt ended, as its Report state said. */
@@ -40,15 +47,29 @@ export interface Ended {
 
 export const clusterName = 'e2e';
 
-/** A configuration whose times can be waited for. The schema asks for longer ones than some. */
-export function quickConfig(breaker: Partial<BreakerConfig> = {}): LoadedConfig {
+/** What a test may want otherwise; the rest is `quickConfig`'s. */
+export type ConfigChanges = Partial<Omit<Config, 'breaker' | 'timings' | 'drain' | 'approvals'>> & {
+  breaker?: Partial<BreakerConfig>;
+  timings?: Partial<Timings>;
+  drain?: Partial<DrainConfig>;
+  approvals?: Partial<ApprovalsConfig>;
+};
+
+/**
+ * A configuration whose times can be waited for. The schema asks for longer ones than some. Those
+ * that must pass are short; those within which something must come are long, for a busy machine.
+ */
+export function quickConfig(changes: ConfigChanges = {}): LoadedConfig {
   const { config: base } = loadConfig(
     `clusters: [{ name: ${clusterName}, region: eu-west-1, mode: act }]`,
     'nodegap.yaml',
   );
   const config: Config = {
     ...base,
-    breaker: { ...base.breaker, ...breaker },
+    ...changes,
+    breaker: { ...base.breaker, ...changes.breaker },
+    drain: { ...base.drain, ...changes.drain },
+    approvals: { ...base.approvals, ...changes.approvals },
     timings: {
       ...base.timings,
       scan: 1,
@@ -59,13 +80,27 @@ export function quickConfig(breaker: Partial<BreakerConfig> = {}): LoadedConfig 
       confirmation: 12,
       holdDown: 6,
       holdUp: 2,
-      drain: 60,
-      approval: 60,
-      verification: 60,
+      drain: 180,
+      approval: 180,
+      verification: 180,
       poll: 1,
+      ...changes.timings,
     },
   };
   return { config, sha256: configSha256(config) };
+}
+
+export interface OperatorOptions {
+  /** Who it is, and what stands in its marks: needed where several work on one cluster. */
+  actuator?: OwnActuator;
+  installation?: string;
+  /** What takes the place of AWS: machines, the second observer, work of AWS on the cluster. */
+  ports?: Partial<
+    Pick<
+      EmbeddedOptions,
+      'machines' | 'terminator' | 'instances' | 'nodeGroupRepairs' | 'awsWork' | 'wrapHandler'
+    >
+  >;
 }
 
 /** nodegap, from the first scan until `stop`. */
@@ -87,6 +122,7 @@ export class Operator {
     config: LoadedConfig,
     connection: KubeconfigConnection,
     definition: Awaited<ReturnType<typeof loadDefinition>>,
+    options: OperatorOptions,
   ) {
     this.#config = config;
     this.#connection = connection;
@@ -111,15 +147,21 @@ export class Operator {
       log: { info: log('info'), warn: log('warn'), error: log('error') },
       onNotice: (notice) => this.notices.push(notice),
       onWorkflow: (event) => this.events.push(event),
+      ...(options.installation === undefined ? {} : { installation: options.installation }),
+      ...(options.ports ?? {}),
     });
   }
 
   /** Sets nodegap up on the cluster, as the actuator. */
-  static async connect(cluster: ControlPlane, config: LoadedConfig): Promise<Operator> {
+  static async connect(
+    cluster: ControlPlane,
+    config: LoadedConfig,
+    options: OperatorOptions = {},
+  ): Promise<Operator> {
     const connection = await connectFromKubeconfig({
-      kubeconfigPath: cluster.kubeconfig('actuator'),
+      kubeconfigPath: options.actuator?.kubeconfig ?? cluster.kubeconfig('actuator'),
     });
-    return new Operator(config, connection, await loadDefinition());
+    return new Operator(config, connection, await loadDefinition(), options);
   }
 
   /** One scan. */
@@ -136,7 +178,7 @@ export class Operator {
   }
 
   /** Waits until an attempt on the node has ended. */
-  async outcomeOf(node: string, timeout = 90_000): Promise<Ended> {
+  async outcomeOf(node: string, timeout = 300_000): Promise<Ended> {
     const end = await waitFor(
       () => this.events.find((event) => event.kind === 'ended' && event.input.node === node),
       { timeout, what: `an attempt on ${node} to end` },
@@ -153,6 +195,16 @@ export class Operator {
     const { code, message } = report;
     const { cause, blame } = confirm;
     return { input, execution, code, message, cause, blame, tasks };
+  }
+
+  /** What waits for a person. */
+  approvals(): Promise<Record<string, unknown>> {
+    return this.#embedded.approvals(clusterName);
+  }
+
+  /** Answers as a person would through the CLI. */
+  decide(id: string, decision: string): Promise<Record<string, unknown>> {
+    return this.#embedded.decide(id, decision, 'ann@example.com');
   }
 
   /** Waits until that many more scans were made. */

@@ -30,3 +30,16 @@ export async function policyInForce(cluster: ControlPlane, node: string): Promis
     { timeout: 30_000, what: 'the admission policy to be in force' },
   );
 }
+
+/** The RBAC and the policy of the product on a cluster, which has to have no node yet. */
+export async function prepare(cluster: ControlPlane, options: string[] = []): Promise<void> {
+  const client = cluster.client();
+  await applyRbac(cluster, options);
+  await client.create('/api/v1/nodes', {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'probe' },
+  });
+  await policyInForce(cluster, 'probe');
+  await cluster.kubectl(['delete', 'node', 'probe']);
+}
