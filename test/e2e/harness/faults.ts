@@ -1,21 +1,9 @@
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type KubeClient } from './client.ts';
-import { OUTCOME_ANNOTATION } from './stages.ts';
+import { OUTCOME_ANNOTATION, type Outcome } from './outcomes.ts';
 
-/** What the fake kubelet does with a DaemonSet pod. */
-export const OUTCOMES = [
-  'ready',
-  'never-ready',
-  'image-pull',
-  'config-error',
-  'sandbox',
-  'crash-loop',
-  'oom-killed',
-  'stuck-terminating',
-] as const;
-
-export type Outcome = (typeof OUTCOMES)[number];
+export { OUTCOMES, type Outcome } from './outcomes.ts';
 
 /** A DaemonSet (`namespace/name`) on a node; `*` as the node means every node. */
 export interface Pair {

@@ -55,6 +55,11 @@ export interface PodTemplateOptions {
   tolerations?: Toleration[];
   priorityClassName?: string;
   terminationGracePeriodSeconds?: number;
+  /** Also an init container `prepare`, and also a sidecar `proxy`. */
+  initContainer?: boolean;
+  sidecar?: boolean;
+  /** The condition that somebody else must set before a pod is Ready. The fake kubelet does. */
+  readinessGate?: string;
 }
 
 export interface DaemonSetOptions extends PodTemplateOptions {
@@ -135,6 +140,10 @@ function apartFrom(app: string) {
 
 function podTemplate(app: string, options: PodTemplateOptions) {
   const { annotations, nodeSelector, tolerations, priorityClassName, hostPort } = options;
+  const initContainers = [
+    ...(options.initContainer ? [{ name: 'prepare', image: IMAGE }] : []),
+    ...(options.sidecar ? [{ name: 'proxy', image: IMAGE, restartPolicy: 'Always' }] : []),
+  ];
   return {
     metadata: {
       labels: { ...options.labels, app },
@@ -145,6 +154,10 @@ function podTemplate(app: string, options: PodTemplateOptions) {
       ...(priorityClassName === undefined ? {} : { priorityClassName }),
       ...(nodeSelector === undefined ? {} : { nodeSelector }),
       ...(tolerations === undefined ? {} : { tolerations }),
+      ...(options.readinessGate === undefined
+        ? {}
+        : { readinessGates: [{ conditionType: options.readinessGate }] }),
+      ...(initContainers.length === 0 ? {} : { initContainers }),
       containers: [
         {
           name: 'main',

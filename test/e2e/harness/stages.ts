@@ -1,25 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
+import { faultStages, GOES_ON } from './fault-stages.ts';
+import { OUTCOME_QUERY, type Requirement, type Stage, type StagePatch, show } from './outcomes.ts';
 import { assetPath } from './tools.ts';
 
-/** On every DaemonSet pod: what is to become of it. Only the fault injector sets it. */
-export const OUTCOME_ANNOTATION = 'nodegap-test/outcome';
-
-interface Requirement {
-  key: string;
-  operator: string;
-  values?: string[];
-}
-
-/** A kwok Stage: one step which the fake kubelet takes with an object that the selector matches. */
-export interface Stage {
-  metadata: { name: string };
-  spec: { selector: { matchExpressions?: Requirement[] }; [field: string]: unknown };
-  [field: string]: unknown;
-}
-
-const OUTCOME = `.metadata.annotations["${OUTCOME_ANNOTATION}"]`;
 const OWNER_KIND = '.metadata.ownerReferences.[].kind';
 
 /**
@@ -35,35 +19,55 @@ export function composeStages(kwok: readonly Stage[], faults: readonly Stage[]):
 }
 
 function adapt(stage: Stage): Stage[] {
-  const alive = { key: '.metadata.deletionTimestamp', operator: 'DoesNotExist' };
+  const requirements = stage.spec.selector.matchExpressions ?? [];
   switch (stage.metadata.name) {
     case 'pod-ready':
       return [
         withRequirements(stage, 'pod-ready', [
-          ...(stage.spec.selector.matchExpressions ?? []),
+          ...requirements,
           { key: OWNER_KIND, operator: 'NotIn', values: ['DaemonSet'] },
         ]),
-        // Also for a pod that has been in a fault, hence without "has no IP yet".
-        withRequirements(stage, 'pod-ready-daemonset', [
-          alive,
-          { key: OUTCOME, operator: 'In', values: ['ready', 'stuck-terminating'] },
-          {
-            key: '.status.conditions.[] | select( .type == "Ready" ) | .status',
-            operator: 'NotIn',
-            values: ['True'],
-          },
-        ]),
+        readyAgain(stage),
       ];
     case 'pod-delete':
       return [
         withRequirements(stage, 'pod-delete', [
-          ...(stage.spec.selector.matchExpressions ?? []),
-          { key: OUTCOME, operator: 'NotIn', values: ['stuck-terminating'] },
+          ...requirements,
+          { key: OUTCOME_QUERY, operator: 'NotIn', values: ['stuck-terminating'] },
         ]),
       ];
     default:
       return [stage];
   }
+}
+
+/** For DaemonSet pods, also for one that has been in a fault, hence without "has no IP yet". */
+function readyAgain(podReady: Stage): Stage {
+  const stage = withRequirements(podReady, 'pod-ready-daemonset', [
+    ...GOES_ON,
+    { key: OUTCOME_QUERY, operator: 'In', values: ['ready', 'stuck-terminating'] },
+    {
+      key: '.status.conditions.[] | select( .type == "Ready" ) | .status',
+      operator: 'NotIn',
+      values: ['True'],
+    },
+  ]);
+  const status: StagePatch = {
+    root: 'status',
+    subresource: 'status',
+    template: withSandbox(podReady.spec.next.statusTemplate ?? ''),
+  };
+  return { ...stage, spec: { ...stage.spec, next: { patches: [show('ready'), status] } } };
+}
+
+/** kwok says nothing of the sandbox; a fault may have said that there is none. */
+function withSandbox(template: string): string {
+  const before = '\nconditions:\n';
+  if (!template.includes(before)) throw new Error('the Stage pod-ready of kwok sets no conditions');
+  return template.replace(
+    before,
+    `${before}- lastTransitionTime: {{ $now | Quote }}\n  status: "True"\n  type: PodReadyToStartContainers\n`,
+  );
 }
 
 function withRequirements(stage: Stage, name: string, matchExpressions: Requirement[]): Stage {
@@ -79,11 +83,7 @@ export function kwokConfiguration(): string {
     'pod-complete',
     'pod-delete',
   ].map((name) => readStage(assetPath('kwok', `${name}.yaml`)));
-  const folder = join(import.meta.dirname, 'stages');
-  const faults = readdirSync(folder)
-    .sort()
-    .map((file) => readStage(join(folder, file)));
-  return composeStages(kwok, faults)
+  return composeStages(kwok, faultStages())
     .map((stage) => stringify(stage, { lineWidth: 0 }))
     .join('---\n');
 }
