@@ -1,0 +1,96 @@
+/** What scenarios about drains ask and expect of a scene. */
+import { expect } from 'vitest';
+import type { KubernetesEvent, Node, Pod } from '../../../lib/kubernetes/objects.ts';
+import type { Approval } from '../../../lib/safety/approvals.ts';
+import type { AuditEntry } from '../harness/audit.ts';
+import { waitFor } from '../harness/wait.ts';
+import type { ObservedRun } from './observed-run.ts';
+import type { ConfigChanges, Operator } from './operator.ts';
+import type { Scene } from './scene.ts';
+import { hasOwnTaint, markOf } from './traces.ts';
+
+const patience = 180_000;
+
+/** A sandbox that fails needs no witness, so that the drain comes soon. */
+export const soon: NonNullable<ConfigChanges['timings']> = { confirmation: 4, holdDown: 3 };
+
+/** The question that nodegap has put about a node, once it has. */
+export function asked(operator: Operator, node: string): Promise<Approval> {
+  return waitFor(
+    async () => {
+      const { approvals } = (await operator.approvals()) as { approvals: Approval[] };
+      return approvals.find((approval) => approval.node === node);
+    },
+    { timeout: patience, what: `a question about ${node}`, describe: () => operator.trace() },
+  );
+}
+
+/** An Event with that reason on the node, once there is one whose message matches. */
+export function told(
+  scene: Scene,
+  node: Node,
+  reason: string,
+  message = /./,
+): Promise<KubernetesEvent> {
+  return waitFor(
+    async () => {
+      const found = await scene.eventsOn(node);
+      return found.find((event) => event.reason === reason && message.test(event.message ?? ''));
+    },
+    {
+      timeout: patience,
+      interval: 250,
+      what: `${reason} with ${message} on ${node.metadata.name}`,
+      describe: async () =>
+        (await scene.eventsOn(node)).map((event) => `${event.reason} ${event.message}`).join('\n'),
+    },
+  );
+}
+
+/** The pods of the scene's namespace that are on the node, none of them on its way out. */
+export async function podsOn(scene: Scene, node: string): Promise<Pod[]> {
+  const path = `/api/v1/namespaces/${scene.namespace}/pods`;
+  const found = await scene.cluster.client().list<Pod>(path);
+  return found.filter(
+    ({ metadata, spec }) => spec.nodeName === node && metadata.deletionTimestamp === undefined,
+  );
+}
+
+/** The pod of the workload that is on the node. */
+export async function webOn(scene: Scene, node: string): Promise<Pod> {
+  const found = (await podsOn(scene, node)).find(({ metadata }) => metadata.labels?.app === 'web');
+  if (found === undefined) throw new Error(`no pod of ${scene.name} is on ${node}`);
+  return found;
+}
+
+/** That the node is cut off, and that neither it nor these pods are on their way out. */
+export async function expectHeld(scene: Scene, name: string, pods: Pod[]): Promise<void> {
+  const node = await scene.node(name);
+  expect(node.spec.unschedulable).toBe(true);
+  expect(hasOwnTaint(node)).toBe(true);
+  expect(markOf(node)).toMatchObject({ cordoned: true, tainted: true });
+  expect(node.metadata.deletionTimestamp).toBeUndefined();
+  expect((await scene.claimOf(name)).metadata.deletionTimestamp).toBeUndefined();
+  const left = (await podsOn(scene, name)).map(({ metadata }) => metadata.uid);
+  expect(left).toEqual(expect.arrayContaining(pods.map(({ metadata }) => metadata.uid)));
+}
+
+/** The requests for the eviction of a pod. */
+export function evictionsOf({ writes }: ObservedRun, { metadata }: Pod): AuditEntry[] {
+  return writes.filter(
+    ({ subresource, namespace, name }) =>
+      subresource === 'eviction' && namespace === metadata.namespace && name === metadata.name,
+  );
+}
+
+/** The deletions that were asked for, as `resource name`. */
+export function deletionsIn({ writes }: ObservedRun): string[] {
+  return writes
+    .filter(({ verb }) => verb === 'delete')
+    .map(({ resource, name }) => `${resource} ${name}`);
+}
+
+/** What people were told, of one kind of notice, oldest first. */
+export function noticesOf({ notices }: ObservedRun, kind: string): string[] {
+  return notices.filter((notice) => notice.kind === kind).map(({ body }) => body);
+}
