@@ -21,6 +21,8 @@ export interface ObservedRun {
   /** Every request of the actuator during the run, and those that ask for a change. */
   requests: AuditEntry[];
   writes: AuditEntry[];
+  /** Why scans failed; nothing gives them cause to but a control plane disturbed on purpose. */
+  failures: string[];
   nodeChanges: Change<Node>[];
   podChanges: Change<Pod>[];
   claimChanges: Change<NodeClaim>[];
@@ -46,11 +48,12 @@ export interface RunOptions {
 export async function observe(cluster: ControlPlane, options: RunOptions): Promise<ObservedRun> {
   const client = cluster.client();
   const nodesBefore = await nodes(client);
-  const nodeChanges = await Recorder.start<Node>(client, '/api/v1/nodes');
-  const podChanges = await Recorder.start<Pod>(client, '/api/v1/pods');
+  const { actuator, disturbed = false } = options.operator ?? {};
+  const how = { resumes: disturbed };
+  const nodeChanges = await Recorder.start<Node>(client, '/api/v1/nodes', how);
+  const podChanges = await Recorder.start<Pod>(client, '/api/v1/pods', how);
   const claims = '/apis/karpenter.sh/v1/nodeclaims';
-  const claimChanges = await Recorder.start<NodeClaim>(client, claims);
-  const { actuator } = options.operator ?? {};
+  const claimChanges = await Recorder.start<NodeClaim>(client, claims, how);
   const audit = () => actuator?.audit() ?? cluster.audit('actuator');
   const before = audit().length;
   const operator = await Operator.connect(cluster, options.config, options.operator);
@@ -72,6 +75,7 @@ export async function observe(cluster: ControlPlane, options: RunOptions): Promi
       notices: operator.notices,
       requests,
       writes: writesIn(requests),
+      failures: operator.failures(),
       nodeChanges: nodeChanges.changes,
       podChanges: podChanges.changes,
       claimChanges: claimChanges.changes,

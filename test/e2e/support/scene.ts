@@ -39,6 +39,8 @@ export interface SceneOptions {
 
 export type SceneRun = Omit<RunOptions, 'config' | 'operator'> & {
   config?: ConfigChanges;
+  /** Beside the scene's own actuator and installation. */
+  operator?: Omit<OperatorOptions, 'ports'>;
   ports?: OperatorOptions['ports'];
 };
 
@@ -172,13 +174,14 @@ export class Scene {
   }
 
   /** nodegap let loose; see `observe`. */
-  run({ config, ports, ...options }: SceneRun): Promise<ObservedRun> {
+  run({ config, ports, operator, ...options }: SceneRun): Promise<ObservedRun> {
     return observe(this.cluster, {
       ...options,
       config: this.config(config),
       operator: {
         actuator: this.actuator,
         installation: `000000000000/local/${this.name}`,
+        ...operator,
         ...(ports === undefined ? {} : { ports }),
       },
     });
