@@ -17,6 +17,7 @@ import type {
   Timings,
 } from '../../../lib/config/model.ts';
 import { messageOf } from '../../../lib/errors.ts';
+import type { Detection } from '../../../lib/gap/model.ts';
 import {
   connectFromKubeconfig,
   type KubeconfigConnection,
@@ -25,6 +26,7 @@ import type { Node } from '../../../lib/kubernetes/objects.ts';
 import { createWriter } from '../../../lib/kubernetes/writer.ts';
 import { systemPacing } from '../../../lib/pacing.ts';
 import type { AttemptInput, Notice } from '../../../lib/ports.ts';
+import { readCluster } from '../../../lib/remediation/situation.ts';
 import { Slots } from '../../../lib/safety/slots.ts';
 import { ScaledClock } from '../../../local/clock.ts';
 import { Embedded, type EmbeddedOptions } from '../../../local/embedded.ts';
@@ -248,6 +250,17 @@ export class Operator {
   /** Why scans failed, oldest first. */
   failures(): string[] {
     return this.#failures.map(messageOf);
+  }
+
+  /** What it finds in the cluster now, with all that it remembers of it. */
+  async detection(): Promise<Detection> {
+    const { ports } = this.#embedded;
+    const { detection } = await readCluster(
+      ports,
+      await ports.readers.connect(clusterName),
+      clusterName,
+    );
+    return detection;
   }
 
   /** Waits until that many more scans were made. */
