@@ -61,7 +61,7 @@ interface Contest extends Run {
 async function contest(
   seed: number,
   limits: BreakerConfig,
-  more: { tripAfter?: number; bystanders?: number } = {},
+  more: { tripAfter?: number; bystanders?: number; meet?: number } = {},
 ): Promise<Contest> {
   const name = await newTable();
   const random = seededRandom(seed);
@@ -72,8 +72,7 @@ async function contest(
     limits,
     random,
     sleep: systemPacing.sleep,
-    // Longer than it takes a slow machine to give out the few places that there are.
-    workFor: 20_000,
+    workFor: 10_000,
     // What the machine tries again (cdk/workflow/states.ts); running out of tries is a failure here.
     isPassing: (error) => {
       if (!(error instanceof NodegapError) || error.code !== 'State.Unavailable') return false;
@@ -118,7 +117,7 @@ describe('200 concurrent executions over two pools, against DynamoDB with bad lu
       parallelPerCluster: 3,
       replacementsPerHour: 1,
     };
-    const result = await contest(1, limits);
+    const result = await contest(1, limits, { meet: 3 });
     expectMet(result);
     const { refused } = result;
     const pool = refused.get('pool-parallel-cap') ?? 0;
@@ -129,7 +128,7 @@ describe('200 concurrent executions over two pools, against DynamoDB with bad lu
 
   it('never push a pool or a zone above the limit of its breaker', async () => {
     // 122 nodes a pool, so 24 may be unhealthy and 22 are: there is room for 2.
-    const result = await contest(2, breakerOnly, { bystanders: 22 });
+    const result = await contest(2, breakerOnly, { bystanders: 22, meet: 4 });
     expectMet(result);
     expect(result.most.unhealthy).toBe(24);
     expect(result.refused.get('breaker-open')).toBeGreaterThan(100);
@@ -137,7 +136,7 @@ describe('200 concurrent executions over two pools, against DynamoDB with bad lu
   });
 
   it('begin and commit nothing behind a trip', async () => {
-    const result = await contest(3, breakerOnly, { bystanders: 22, tripAfter: 2 });
+    const result = await contest(3, breakerOnly, { bystanders: 22, tripAfter: 2, meet: 2 });
     expectMet(result);
     expect(result.refused.get('breaker-tripped')).toBeGreaterThan(0);
   });

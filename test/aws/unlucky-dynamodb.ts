@@ -6,6 +6,7 @@
  * Gotchas: moto does not isolate transactions (see oneRequestAtATime), and it forgets request
  * tokens. So requests go one at a time, and the tokens of committed transactions are remembered
  * here, as DynamoDB does: the same token again is answered as committed and not carried out.
+ * Since few transactions are carried out at all, the answer of the first is always lost.
  */
 import {
   type CancellationReason,
@@ -48,6 +49,7 @@ export function makeUnlucky(
     return true;
   };
   const answered = new Map<string, unknown>();
+  let isFirst = true;
   let last: Promise<unknown> = Promise.resolve();
 
   client.middlewareStack.add(
@@ -79,6 +81,11 @@ export function makeUnlucky(
             throw error;
           },
         );
+        if (answered.size > 0 && isFirst) {
+          isFirst = false;
+          met.lostAnswer += 1;
+          throw serverFault();
+        }
         if (happens('lostAnswer')) throw random() < 0.5 ? serverFault() : timeout();
         return settled();
       };

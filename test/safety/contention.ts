@@ -56,6 +56,8 @@ export interface Setting {
   bystanders?: number;
   /** How long an execution may work before it goes on, in the units of `sleep`. */
   workFor: number;
+  /** Nobody who has a slot goes on before so many had one, or all that asked are answered. */
+  meet?: number;
   /** An error that the machine answers with the same call again. */
   isPassing: (error: unknown) => boolean;
   /** Pool `q` is tripped by a person once that many slots were taken. */
@@ -86,6 +88,7 @@ export async function contend(setting: Setting): Promise<Run> {
   const clock = { now: () => start };
   const slots = new Slots(table, clock, limits, { random, sleep });
   const again = <T>(call: () => Promise<T>) => persistently(call, setting.isPassing);
+  const met = new Meeting(setting.meet ?? 0, asking.length);
 
   const work = async (request: SlotRequest): Promise<void> => {
     const calls = random() < 0.3 ? 2 : 1;
@@ -95,6 +98,7 @@ export async function contend(setting: Setting): Promise<Run> {
     const fences = new Set(outcomes.flatMap((o) => (o.kind === 'acquired' ? [o.fence] : [])));
     expect(fences.size).toBeLessThanOrEqual(1);
     const [fence] = [...fences];
+    met.answered(fence !== undefined);
     if (fence === undefined) {
       for (const outcome of outcomes.slice(0, 1)) countRefusal(result, outcome);
       return;
@@ -108,6 +112,7 @@ export async function contend(setting: Setting): Promise<Run> {
     }
     const { cluster, nodeUid, execution } = request;
     const ref = { cluster, nodeUid, execution, fence };
+    await met.enough;
     await sleep(random() * setting.workFor);
     if (random() < 0.3) {
       await again(() => slots.park(ref));
@@ -133,6 +138,29 @@ export async function contend(setting: Setting): Promise<Run> {
   await Promise.all(requests.map(work));
   await expect(again(() => slots.list('prod'))).resolves.toEqual([]);
   return result;
+}
+
+/** Opens once enough have a slot, or once nobody is left who could still get one. */
+class Meeting {
+  readonly enough: Promise<void>;
+  private open: () => void = () => {};
+  private missing: number;
+  private asking: number;
+
+  constructor(size: number, asking: number) {
+    this.missing = size;
+    this.asking = asking;
+    this.enough = new Promise((resolve) => {
+      this.open = resolve;
+    });
+    if (size === 0) this.open();
+  }
+
+  answered(acquired: boolean): void {
+    this.asking -= 1;
+    if (acquired) this.missing -= 1;
+    if (this.missing <= 0 || this.asking === 0) this.open();
+  }
 }
 
 function samples(pool: string, kind: string, count: number, unhealthy: number) {
