@@ -88,7 +88,6 @@ export interface ClusterReader {
   listNodeClaims(): Promise<NodeClaim[] | undefined>;
   getNode(name: string): Promise<Node | undefined>;
   getPod(namespace: string, name: string): Promise<Pod | undefined>;
-  getDaemonSet(namespace: string, name: string): Promise<DaemonSet | undefined>;
   getPersistentVolumeClaim(
     namespace: string,
     name: string,

@@ -1,6 +1,12 @@
 import { Command } from 'commander';
-import { type RbacOptions, rbacYaml } from '../../lib/kubernetes/rbac.ts';
+import { rbacYaml } from '../../lib/kubernetes/rbac.ts';
 import type { CommandContext } from '../context.ts';
+
+interface Options {
+  forceDrain?: boolean;
+  operator?: boolean;
+  taintKey: string[];
+}
 
 /** `nodegap rbac`: what a cluster is given before nodegap may read it or act on it. */
 export function rbacCommand({ io }: CommandContext): Command {
@@ -8,7 +14,13 @@ export function rbacCommand({ io }: CommandContext): Command {
     .description('print the RBAC objects of nodegap, for: kubectl apply -f -')
     .option('--force-drain', 'with the right to delete pods, which drain.force needs')
     .option('--operator', 'with what people need who run nodegap remediate')
-    .action(({ forceDrain = false, operator = false }: RbacOptions) => {
-      io.stdout.write(rbacYaml({ forceDrain, operator }));
+    .option(
+      '--taint-key <key>',
+      'with a taint key that nodegap may change on nodes beside its own (repeatable)',
+      (key: string, keys: string[]) => [...keys, key],
+      [],
+    )
+    .action(({ forceDrain = false, operator = false, taintKey }: Options) => {
+      io.stdout.write(rbacYaml({ forceDrain, operator, taintKeys: taintKey }));
     });
 }

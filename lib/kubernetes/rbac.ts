@@ -1,11 +1,9 @@
 /**
  * The objects that `nodegap rbac` prints: what a cluster has to be given before nodegap can read it
  * or act on it. On EKS the groups come from access entries.
- *
- * RBAC cannot say which fields of a node may be patched, so an admission policy does: of a node the
- * actuator may change `spec.unschedulable`, its own taints and its own annotations.
  */
 import { stringify } from 'yaml';
+import { nodeChangesManifests, ownMetadata } from './node-changes-policy.ts';
 
 export const readerGroup = 'nodegap:reader';
 /** Functions that write nothing in a cluster but Events on nodes. */
@@ -14,12 +12,10 @@ export const actuatorGroup = 'nodegap:actuator';
 /** People who run `nodegap remediate`, which keeps its state in the cluster. */
 export const operatorGroup = 'nodegap:operator';
 
-const ownPrefix = 'nodegap.dev/';
 const readerName = 'nodegap-reader';
 const reporterName = 'nodegap-reporter';
 const actuatorName = 'nodegap-actuator';
 const operatorName = 'nodegap-operator';
-const policyName = 'nodegap-actuator-node-changes';
 const rbacApi = 'rbac.authorization.k8s.io';
 
 interface PolicyRule {
@@ -34,11 +30,10 @@ const readerRules: PolicyRule[] = [
   { apiGroups: [''], resources: ['nodes', 'pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['events'], verbs: ['list'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get'] },
-  { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get', 'list'] },
-  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['list'] },
+  { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['list'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list'] },
   { apiGroups: ['storage.k8s.io'], resources: ['volumeattachments'], verbs: ['list'] },
-  { apiGroups: ['karpenter.sh'], resources: ['nodeclaims', 'nodepools'], verbs: ['get', 'list'] },
+  { apiGroups: ['karpenter.sh'], resources: ['nodeclaims'], verbs: ['get', 'list'] },
   // Only there with medik8s; the rule does no harm without.
   { apiGroups: ['remediation.medik8s.io'], resources: ['nodehealthchecks'], verbs: ['list'] },
 ];
@@ -74,6 +69,8 @@ export interface RbacOptions {
   operator?: boolean;
   /** Also the right to delete pods, for `drain.force` alone. */
   forceDrain?: boolean;
+  /** Taint keys that nodegap may put on nodes and take off beside its own. */
+  taintKeys?: readonly string[];
 }
 
 /** On top of the reader's. */
@@ -94,10 +91,14 @@ const actuatorRules: PolicyRule[] = [
  */
 const forceDrainRule: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['delete'] };
 
-/** All objects, in an order in which they can be applied. */
+/**
+ * All objects, in an order in which they can be applied.
+ * @throws UsageError naming a taint key that cannot be allowed.
+ */
 export function rbacManifests({
   forceDrain = false,
   operator = false,
+  taintKeys = [],
 }: RbacOptions = {}): object[] {
   const rules = [...actuatorRules, ...(forceDrain ? [forceDrainRule] : [])];
   const operators = operator ? [operatorGroup] : [];
@@ -106,7 +107,7 @@ export function rbacManifests({
   const readers = [readerGroup, ...reporters];
   return [
     ...(operator
-      ? [{ apiVersion: 'v1', kind: 'Namespace', metadata: metadata(stateNamespace) }]
+      ? [{ apiVersion: 'v1', kind: 'Namespace', metadata: ownMetadata(stateNamespace) }]
       : []),
     clusterRole(readerName, readerRules),
     clusterRoleBinding(readerName, readers),
@@ -124,8 +125,8 @@ export function rbacManifests({
           roleBinding(operatorName, stateNamespace, operators),
         ]
       : []),
-    nodeChangesPolicy(),
-    nodeChangesBinding(),
+    // Whether there are operators or not: who is one gets the same right to patch nodes.
+    ...nodeChangesManifests([actuatorGroup, operatorGroup], taintKeys),
   ];
 }
 
@@ -137,14 +138,14 @@ export function rbacYaml(options: RbacOptions = {}): string {
 }
 
 function clusterRole(name: string, rules: PolicyRule[]): object {
-  return { apiVersion: `${rbacApi}/v1`, kind: 'ClusterRole', metadata: metadata(name), rules };
+  return { apiVersion: `${rbacApi}/v1`, kind: 'ClusterRole', metadata: ownMetadata(name), rules };
 }
 
 function role(name: string, namespace: string, rules: PolicyRule[]): object {
   return {
     apiVersion: `${rbacApi}/v1`,
     kind: 'Role',
-    metadata: { ...metadata(name), namespace },
+    metadata: { ...ownMetadata(name), namespace },
     rules,
   };
 }
@@ -153,7 +154,7 @@ function roleBinding(name: string, namespace: string, groups: string[]): object 
   return {
     apiVersion: `${rbacApi}/v1`,
     kind: 'RoleBinding',
-    metadata: { ...metadata(name), namespace },
+    metadata: { ...ownMetadata(name), namespace },
     roleRef: { apiGroup: rbacApi, kind: 'Role', name },
     subjects: subjectsOf(groups),
   };
@@ -167,89 +168,8 @@ function clusterRoleBinding(name: string, groups: string[]): object {
   return {
     apiVersion: `${rbacApi}/v1`,
     kind: 'ClusterRoleBinding',
-    metadata: metadata(name),
+    metadata: ownMetadata(name),
     roleRef: { apiGroup: rbacApi, kind: 'ClusterRole', name },
     subjects: subjectsOf(groups),
   };
-}
-
-/**
- * Spec and metadata fields are compared one by one, since CEL cannot leave fields out of an object.
- * Node updates never touch status, which is a subresource of its own.
- */
-function nodeChangesPolicy(): object {
-  return {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingAdmissionPolicy',
-    metadata: metadata(policyName),
-    spec: {
-      failurePolicy: 'Fail',
-      matchConstraints: {
-        resourceRules: [
-          { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] },
-        ],
-      },
-      matchConditions: [
-        {
-          name: 'asked-by-the-actuator',
-          // Whether there are operators or not: who is one gets the same right to patch nodes.
-          expression: `request.userInfo.?groups.orValue([]).exists(g, g in ['${actuatorGroup}', '${operatorGroup}'])`,
-        },
-      ],
-      variables: [
-        { name: 'was', expression: 'oldObject.metadata.?annotations.orValue({})' },
-        { name: 'is', expression: 'object.metadata.?annotations.orValue({})' },
-        { name: 'taintsBefore', expression: 'oldObject.spec.?taints.orValue([])' },
-        { name: 'taintsAfter', expression: 'object.spec.?taints.orValue([])' },
-      ],
-      validations: [
-        validation(
-          `variables.taintsBefore.filter(t, !t.key.startsWith('${ownPrefix}')) == variables.taintsAfter.filter(t, !t.key.startsWith('${ownPrefix}'))`,
-          `nodegap may change only taints whose key begins with ${ownPrefix}`,
-        ),
-        validation(
-          `variables.taintsAfter.all(t, !t.key.startsWith('${ownPrefix}') || t.effect != 'NoExecute' || t in variables.taintsBefore)`,
-          'nodegap may not add a NoExecute taint: it would delete pods past their budgets',
-        ),
-        validation(
-          `variables.is.all(k, k.startsWith('${ownPrefix}') || (k in variables.was && variables.was[k] == variables.is[k])) && variables.was.all(k, k.startsWith('${ownPrefix}') || k in variables.is)`,
-          `nodegap may change only annotations that begin with ${ownPrefix}`,
-        ),
-        validation(
-          ['labels', 'finalizers', 'ownerReferences']
-            .map((field) => unchanged('metadata', field))
-            .join(' && '),
-          'nodegap may not change labels, finalizers or owners of a node',
-        ),
-        validation(
-          ['podCIDR', 'podCIDRs', 'providerID', 'configSource', 'externalID']
-            .map((field) => unchanged('spec', field))
-            .join(' && '),
-          'of the spec of a node nodegap may change only unschedulable and its own taints',
-        ),
-      ],
-    },
-  };
-}
-
-function nodeChangesBinding(): object {
-  return {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingAdmissionPolicyBinding',
-    metadata: metadata(policyName),
-    spec: { policyName, validationActions: ['Deny'] },
-  };
-}
-
-function unchanged(part: string, field: string): string {
-  return `object.${part}.?${field} == oldObject.${part}.?${field}`;
-}
-
-/** Refused with 403 like any other missing right, not with 422, which means a stale patch. */
-function validation(expression: string, message: string): object {
-  return { expression, message, reason: 'Forbidden' };
-}
-
-function metadata(name: string): Record<string, unknown> {
-  return { name, labels: { 'app.kubernetes.io/part-of': 'nodegap' } };
 }

@@ -87,11 +87,6 @@ export function createReader(
     getNode: (name) => get(`${nodes}/${segment(name)}`, projectNode),
     getPod: (namespace, name) =>
       get(`/api/v1/namespaces/${segment(namespace)}/pods/${segment(name)}`, projectPod),
-    getDaemonSet: (namespace, name) =>
-      get(
-        `/apis/apps/v1/namespaces/${segment(namespace)}/daemonsets/${segment(name)}`,
-        projectDaemonSet,
-      ),
     getPersistentVolumeClaim: (namespace, name) =>
       get(
         `/api/v1/namespaces/${segment(namespace)}/persistentvolumeclaims/${segment(name)}`,

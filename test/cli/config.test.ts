@@ -64,6 +64,25 @@ describe('nodegap rbac', () => {
     expect(out).toMatch(/- pods\n +verbs:\n +- delete/);
   });
 
+  it('lists further taint keys, as many as are named', async () => {
+    expect((await nodegap(['rbac'])).out).toContain('nodegap.dev/taint-keys: ""\n');
+    const { out, code } = await nodegap(['rbac', '--taint-key', 'a.b/c', '--taint-key', 'd']);
+    expect(out).toContain('nodegap.dev/taint-keys: a.b/c,d\n');
+    expect(code).toBe(0);
+  });
+
+  it('says in one line which taint key it will not list, and prints nothing', async () => {
+    const { code, out, err } = await nodegap([
+      'rbac',
+      ...['--taint-key', 'a.b/c', '--taint-key', 'karpenter.sh/disrupted'],
+    ]);
+    expect(err.trimEnd()).toMatch(
+      /^error: "karpenter\.sh\/disrupted" cannot be handed .*Karpenter.*$/,
+    );
+    expect(out).toBe('');
+    expect(code).toBe(1);
+  });
+
   it('gives people who remediate their rights on demand', async () => {
     expect((await nodegap(['rbac'])).out).not.toContain('name: nodegap:operator');
     const { out } = await nodegap(['rbac', '--operator']);

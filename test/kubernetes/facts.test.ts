@@ -68,7 +68,6 @@ function fakeReader(overrides: Partial<ClusterReader> = {}) {
     getPersistentVolumeClaim: () => call('claim', undefined),
     getNode: () => call('node', undefined),
     getPod: () => call('pod', undefined),
-    getDaemonSet: () => call('daemonSet', undefined),
     getNodeClaim: () => call('nodeClaim', undefined),
     ...overrides,
   };

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { knownStartupTaints } from '../../lib/config/schema.ts';
+import { UsageError } from '../../lib/errors.ts';
 import {
   actuatorGroup,
   operatorGroup,
@@ -11,7 +13,8 @@ import {
 
 interface Manifest {
   kind: string;
-  metadata: { name: string };
+  apiVersion: string;
+  metadata: { name: string; annotations?: Record<string, string> };
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
   roleRef?: { name: string };
   subjects?: { kind: string; name: string }[];
@@ -35,18 +38,14 @@ function rightsOf(group: string, manifests = rbacManifests() as Manifest[]): str
 }
 
 const readerRights = [
-  'get daemonsets',
   'get nodeclaims',
-  'get nodepools',
   'get nodes',
   'get persistentvolumeclaims',
   'get pods',
-  'list controllerrevisions',
   'list daemonsets',
   'list events',
   'list nodeclaims',
   'list nodehealthchecks',
-  'list nodepools',
   'list nodes',
   'list poddisruptionbudgets',
   'list pods',
@@ -140,7 +139,7 @@ describe('rbacManifests', () => {
   it('limits what the actuator changes on a node by a policy that is bound and denies', () => {
     const policy = manifests.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
     const binding = manifests.find(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding');
-    expect(binding?.spec).toEqual({
+    expect(binding?.spec).toMatchObject({
       policyName: policy?.metadata.name,
       validationActions: ['Deny'],
     });
@@ -150,6 +149,76 @@ describe('rbacManifests', () => {
         { expression: expect.stringContaining(`['${actuatorGroup}', '${operatorGroup}']`) },
       ],
     });
+  });
+});
+
+describe('the taint keys that nodegap may change beside its own', () => {
+  const bindingWith = (taintKeys?: string[]) =>
+    (rbacManifests({ ...(taintKeys && { taintKeys }) }) as Manifest[]).find(
+      ({ kind }) => kind === 'ValidatingAdmissionPolicyBinding',
+    );
+  const keysIn = (taintKeys?: string[]) =>
+    bindingWith(taintKeys)?.metadata.annotations?.['nodegap.dev/taint-keys'];
+
+  it('are none unless they are named, and each is listed once', () => {
+    expect(keysIn()).toBe('');
+    const keys = ['ebs.csi.aws.com/agent-not-ready', 'dedicated', 'dedicated'];
+    expect(keysIn(keys)).toBe('ebs.csi.aws.com/agent-not-ready,dedicated');
+  });
+
+  it('are a parameter that cannot be missing: the binding itself', () => {
+    const binding = bindingWith();
+    const policy = manifests.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+    const { apiVersion, kind, metadata } = binding ?? {};
+    expect(policy?.spec?.paramKind).toEqual({ apiVersion, kind });
+    expect(binding?.spec?.paramRef).toEqual({
+      name: metadata?.name,
+      parameterNotFoundAction: 'Allow',
+    });
+  });
+
+  it('are out of reach of everybody of nodegap', () => {
+    const groups = (rbacManifests({ operator: true, forceDrain: true }) as Manifest[])
+      .flatMap(({ rules }) => rules ?? [])
+      .flatMap(({ apiGroups }) => apiGroups);
+    expect(groups).toContain('policy');
+    expect(groups).not.toContain('admissionregistration.k8s.io');
+  });
+
+  it.each([
+    ['', /^"" is not a taint key/],
+    ['a b', /is not a taint key/],
+    ['a,b', /is not a taint key/],
+    ['key=value', /is not a taint key/],
+    ['key:NoSchedule', /is not a taint key/],
+    ['a/b/c', /is not a taint key/],
+    ['UPPER.example/x', /is not a taint key/],
+    ["x' || true || '", /is not a taint key/],
+    ['x\ny', /^"x\\ny" is not a taint key/],
+    ['nodegap.dev/daemonset-gap', /needs not be named/],
+    [
+      'node.kubernetes.io/unschedulable',
+      /^"node.kubernetes.io\/unschedulable" cannot .*Kubernetes/,
+    ],
+    ['node.kubernetes.io/not-ready', /for Kubernetes/],
+    ['node-role.kubernetes.io/control-plane', /for the control plane/],
+    ['node.cloudprovider.kubernetes.io/uninitialized', /for the cloud controller/],
+    ['karpenter.sh/disrupted', /for Karpenter/],
+    ['karpenter.sh/unregistered', /for Karpenter/],
+    ['eks.amazonaws.com/compute-type', /for EKS/],
+    ['ToBeDeletedByClusterAutoscaler', /for Cluster Autoscaler/],
+    ['remediation.medik8s.io/quarantine', /for medik8s/],
+  ])('never hold %j', (key, says) => {
+    expect(() => keysIn(['dedicated', key])).toThrow(UsageError);
+    expect(() => keysIn(['dedicated', key])).toThrow(says);
+  });
+
+  it.each([
+    ...knownStartupTaints,
+    'startup-taint.cluster-autoscaler.kubernetes.io/agent',
+    'nfs.csi.k8s.io/agent-not-ready',
+  ])('may hold %j', (key) => {
+    expect(keysIn([key])).toBe(key);
   });
 });
 

@@ -139,7 +139,6 @@ describe('single objects', () => {
   const gets: [string, (reader: ClusterReader) => Promise<unknown>, string][] = [
     ['node', (r) => r.getNode('n1'), '/api/v1/nodes/n1'],
     ['pod', (r) => r.getPod('ns', 'p'), '/api/v1/namespaces/ns/pods/p'],
-    ['DaemonSet', (r) => r.getDaemonSet('ns', 'd'), '/apis/apps/v1/namespaces/ns/daemonsets/d'],
     [
       'volume claim',
       (r) => r.getPersistentVolumeClaim('ns', 'v'),

@@ -109,12 +109,6 @@ export class FakeCluster implements ClusterReader, ClusterWriter {
   async getPod(namespace: string, name: string) {
     return this.#read('getPod', this.#pod({ namespace, name }));
   }
-  async getDaemonSet(namespace: string, name: string) {
-    const found = this.daemonSets.find(
-      ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
-    );
-    return this.#read('getDaemonSet', found);
-  }
   async getPersistentVolumeClaim(namespace: string, name: string) {
     const found = this.volumeClaims.find(
       ({ metadata }) => metadata.namespace === namespace && metadata.name === name,

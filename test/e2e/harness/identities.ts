@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
 /** Who a test is: the RBAC of all but admin is the project's own, and starts empty. */
-export type Identity = 'admin' | 'reader' | 'actuator' | 'operator';
+export type Identity = 'admin' | 'reader' | 'reporter' | 'actuator' | 'operator';
 
 export const IDENTITIES: Record<Identity, { user: string; groups: string[] }> = {
   admin: { user: 'nodegap-test-admin', groups: ['system:masters'] },
   reader: { user: 'nodegap-test-reader', groups: ['nodegap:reader'] },
+  /** What only tells people: it reads, and writes Events. */
+  reporter: { user: 'nodegap-test-reporter', groups: ['nodegap:reporter'] },
   // As in a deployment: what acts also reads.
   actuator: { user: 'nodegap-test-actuator', groups: ['nodegap:reader', 'nodegap:actuator'] },
   /** A person who runs `nodegap remediate`. */
@@ -24,7 +26,8 @@ export type Tokens = Record<Identity, string>;
 
 /** A new random token for each identity. */
 export function makeTokens(): Tokens {
-  return { admin: newToken(), reader: newToken(), actuator: newToken(), operator: newToken() };
+  const telling = { reader: newToken(), reporter: newToken() };
+  return { admin: newToken(), ...telling, actuator: newToken(), operator: newToken() };
 }
 
 /** Users with the same rights as the actuator, each with a token of its own. */
