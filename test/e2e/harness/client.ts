@@ -137,7 +137,13 @@ export class KubeClient {
           headers: {
             authorization: `Bearer ${this.#options.token}`,
             accept: 'application/json',
-            ...(payload === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+            ...(payload === undefined
+              ? {}
+              : {
+                  'content-type': type ?? 'application/json',
+                  // Node does not say by itself how long the body of a DELETE is.
+                  'content-length': Buffer.byteLength(payload),
+                }),
           },
           ...(signal === undefined ? {} : { signal }),
         },
