@@ -47,6 +47,7 @@ import { remindPeople } from './shared/reminders.ts';
 import { tellNews } from './shared/scan-news.ts';
 import { keepOverview } from './shared/scan-overview.ts';
 import { parseEvent } from './shared/task.ts';
+import { worthAsking } from './shared/worth-asking.ts';
 
 type ScanPorts = JudgingPorts &
   Pick<Ports, 'workflow' | 'notifier' | 'publisher' | 'metrics' | 'newId' | 'approvalPage'>;
@@ -98,12 +99,13 @@ export function makeHandler(ports: ScanPorts) {
       ...actionableConditions(detection, facts, config, now, beyond),
     ];
     const { verdicts, holds } = await holdBack(ports, reading, judged);
-    const plan = planScan({
+    const wanted = planScan({
       verdicts,
       nodes: reading.facts.nodes,
       inWork: new Set(slots.map((slot) => slot.nodeUid)),
       installation: ports.installation,
     });
+    const plan = { ...wanted, attempts: await worthAsking(ports, reading, slots, wanted.attempts) };
     await ports.publisher.publish(
       plan.attempts.map(({ node, nodeUid, why }) => ({
         detailType: gapFound,

@@ -1,5 +1,6 @@
 import type { Config } from '../config/model.ts';
 import type { Scope } from '../safety/scope.ts';
+import { parallelCapCodes } from './free-places.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
 /** When the next attempt of the episode may start; an epoch in ms or a word. */
@@ -40,8 +41,7 @@ const deferrals = new Set([
   'canary-elsewhere',
   'canary-taken',
   'node-busy',
-  'pool-parallel-cap',
-  'cluster-parallel-cap',
+  ...parallelCapCodes,
   'hourly-cap',
   'counts-stale',
   'blame-unclear',
@@ -214,6 +214,8 @@ function retryOf(code: string, retryAt: number, now: number): NextAttempt {
   if (code === 'human-uncordoned' || code === 'mark-missing') return 'never';
   if (breakerCodes.has(code)) return retryAt > now ? retryAt : 'when-breaker-closes';
   if (retryAt > now) return retryAt;
+  // The scan asks for it again as soon as there is a place.
+  if (parallelCapCodes.has(code)) return now;
   // Nothing can come of it until the configuration changes; once a day is enough to say so.
   if (code === 'mode-observe') return now + day;
   return now + (deferrals.has(code) || code === 'recovered' ? 5 : 30) * minute;

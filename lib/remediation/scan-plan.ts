@@ -9,6 +9,8 @@ export interface WantedAttempt {
   node: string;
   nodeUid: string;
   why: 'gap' | 'mark-without-execution';
+  /** It bears our mark or taint, so somebody has to come back to it. */
+  isolated: boolean;
 }
 
 /** Something to tell that touching a node does not cure. One for each key, however many nodes. */
@@ -58,13 +60,15 @@ export function planScan(input: {
     const { name, uid, deletionTimestamp } = node.metadata;
     if (deletionTimestamp !== undefined || inWork.has(uid)) continue;
     if (bearsOurs(node, installation)) {
-      attempts.set(uid, { node: name, nodeUid: uid, why: 'mark-without-execution' });
+      const why = 'mark-without-execution';
+      attempts.set(uid, { node: name, nodeUid: uid, why, isolated: true });
     }
   }
   for (const verdict of verdicts) {
     const { node, nodeUid } = verdict.gap;
     if (verdict.kind !== 'actionable' || inWork.has(nodeUid)) continue;
-    attempts.set(nodeUid, { node, nodeUid, why: 'gap' });
+    const isolated = attempts.get(nodeUid)?.isolated ?? false;
+    attempts.set(nodeUid, { node, nodeUid, why: 'gap', isolated });
   }
   // A node in work or isolated has its own reports, and our taint may be what keeps its pods out.
   const reported = new Set([...inWork, ...nodes.flatMap(isolatedUid(installation))]);

@@ -153,7 +153,11 @@ function judgeCanary(request: SlotRequest, facts: SlotFacts): Refusal | undefine
 /** Parallel places: those of the node's pool, if it has one, and those of the cluster. */
 export function judgeCaps(
   node: { pool?: string; nodeUid: string },
-  facts: Pick<SlotFacts, 'places' | 'slots' | 'limits'>,
+  facts: {
+    places: Pick<Places, 'working'>;
+    slots: readonly Pick<Slot, 'nodeUid' | 'pool'>[];
+    limits: BreakerConfig;
+  },
 ): Refusal | undefined {
   const working = [...facts.places.working].filter((nodeUid) => nodeUid !== node.nodeUid);
   if (node.pool !== undefined) {

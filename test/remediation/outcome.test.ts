@@ -48,6 +48,14 @@ describe('outcomeOf', () => {
       { code: 'young', voice: 'quiet', nextAttempt: t0 + 5 * minute },
     ],
     [
+      'a cap on parallel work: due at once, for the scan to ask when a place is free',
+      {
+        confirm: confirm('act', 'gap-confirmed'),
+        slot: slot('refused', 'cluster-parallel-cap'),
+      },
+      { code: 'cluster-parallel-cap', voice: 'quiet', node: 'untouched', nextAttempt: t0 },
+    ],
+    [
       'mode observe: told once a day',
       { confirm: confirm('report', 'mode-observe') },
       { code: 'mode-observe', voice: 'notify', nextAttempt: t0 + day },
