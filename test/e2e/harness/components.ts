@@ -137,6 +137,19 @@ export function scheduler(ports: Ports, files: Files): Command {
   };
 }
 
+/** What kwok reads besides its Stages: on how many nodes, pods and leases it works at one time. */
+export function kwokOptions(parallelism: number): string {
+  return stringify({
+    apiVersion: 'config.kwok.x-k8s.io/v1alpha1',
+    kind: 'KwokConfiguration',
+    options: {
+      podPlayStageParallelism: parallelism,
+      nodePlayStageParallelism: parallelism,
+      nodeLeaseParallelism: parallelism,
+    },
+  });
+}
+
 export function kwok(ports: Ports, files: Files): Command {
   return {
     name: 'kwok',

@@ -55,6 +55,8 @@ export class FaultInjector {
   readonly #client: KubeClient;
   readonly #rules = new Map<string, Rule>();
   readonly #pods = new Map<string, PlacedPod>();
+  /** Patches under way. */
+  readonly #telling = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
   readonly #log: (line: string) => void;
   #running: Promise<void> | undefined;
@@ -150,26 +152,36 @@ export class FaultInjector {
     await this.#tellAll();
 
     const from = list.metadata.resourceVersion;
+    // A pod that could not be told is told after the next list.
+    const broken = new AbortController();
     const stream = await this.#client.stream(
       `/api/v1/pods?watch=true&resourceVersion=${from}`,
-      this.#stopped.signal,
+      AbortSignal.any([this.#stopped.signal, broken.signal]),
     );
     for await (const line of createInterface({ input: stream })) {
       const event = JSON.parse(line) as WatchEvent;
       if (event.type === 'ERROR') throw new Error(`watch ended: ${line}`);
-      await this.#see(event);
+      await this.#see(event, (error) => broken.abort(error));
     }
   }
 
-  async #see({ type, object }: WatchEvent): Promise<void> {
+  async #see({ type, object }: WatchEvent, onFailure: (error: unknown) => void): Promise<void> {
     if (type === 'DELETED') {
       this.#pods.delete(object.metadata.uid);
     } else {
       this.#pods.set(object.metadata.uid, object);
-      await this.#tell(object);
+      const telling = this.#tell(object)
+        .catch(onFailure)
+        .finally(() => this.#telling.delete(telling));
+      this.#telling.add(telling);
+      // A thousand nodes get their pods at once.
+      if (this.#telling.size >= mostAtOnce) await Promise.race(this.#telling);
     }
   }
 }
+
+/** Patches at one time. */
+const mostAtOnce = 32;
 
 function keyOf({ node, daemonSet }: Pair): string {
   return `${node} ${daemonSet}`;
