@@ -1,4 +1,5 @@
 /** Judges the end of a machine, and whether its Auto Scaling group made a new one. Pure. */
+import type { ObjectMeta } from '../kubernetes/objects.ts';
 import { inService } from './machine-holds.ts';
 import { outOfServiceAdvice } from './out-of-service.ts';
 import { instanceOf } from './replacement.ts';
@@ -86,5 +87,25 @@ export function hangingOn({ before, facts, fate, volumes = [] }: VerificationInp
   const advice = outOfServiceAdvice({ node, machine, volumes });
   const named = volumes.slice(0, 5).join(', ');
   const more = volumes.length > 5 ? ` and ${volumes.length - 5} more` : '';
-  return `${volumes.length === 0 ? '' : `; attached to it: ${named}${more}`}${advice === undefined ? '' : `; ${advice}`}`;
+  return [
+    ...(node === undefined ? [] : heldByFinalizers('node', node.metadata)),
+    ...(volumes.length === 0 ? [] : [`attached to it: ${named}${more}`]),
+    ...(advice === undefined ? [] : [advice]),
+  ]
+    .map((part) => `; ${part}`)
+    .join('');
+}
+
+/** Karpenter's own on Node and NodeClaim, which it takes off when its part is done. */
+const karpenterFinalizer = 'karpenter.sh/termination';
+
+/**
+ * Which finalizers of others keep an object that is being deleted: it stays until each of their
+ * owners has taken its own off, and no condition says so.
+ */
+export function heldByFinalizers(kind: 'node' | 'NodeClaim', metadata: ObjectMeta): string[] {
+  const { name, deletionTimestamp, finalizers = [] } = metadata;
+  const foreign = finalizers.filter((finalizer) => finalizer !== karpenterFinalizer);
+  if (deletionTimestamp === undefined || foreign.length === 0) return [];
+  return [`${kind} ${name} is held by finalizers of others: ${foreign.join(', ')}`];
 }

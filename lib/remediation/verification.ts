@@ -16,7 +16,12 @@ import {
   sameGaps,
   unreadyOn,
 } from './successors.ts';
-import { hangingOn, judgeGroupMachine, stillRunning } from './verification-group.ts';
+import {
+  hangingOn,
+  heldByFinalizers,
+  judgeGroupMachine,
+  stillRunning,
+} from './verification-group.ts';
 import type { ReplacementVerdict, VerificationInput } from './verification-model.ts';
 
 export type {
@@ -129,7 +134,8 @@ function terminationOf(claim: NodeClaim): string {
     return [`${type}=${condition.status}${detail === '' ? '' : ` (${detail})`}`];
   });
   const shown = progress.length === 0 ? 'no progress shown' : progress.join(', ');
-  return `NodeClaim ${name} is being deleted since ${deletionTimestamp}: ${shown}`;
+  const held = heldByFinalizers('NodeClaim', claim.metadata).map((part) => `; ${part}`);
+  return `NodeClaim ${name} is being deleted since ${deletionTimestamp}: ${shown}${held.join('')}`;
 }
 
 function names(objects: { metadata: { name: string } }[]): string {

@@ -272,6 +272,26 @@ describe('judgeReplacement', () => {
     });
   });
 
+  it('C87: names the finalizers of others that hold claim or node', () => {
+    const own = 'karpenter.sh/termination';
+    const held = claim({ deletionTimestamp: at(0) });
+    held.metadata.finalizers = [own, 'a.example/claim'];
+    const dyingNode = node({ labels: pool });
+    Object.assign(dyingNode.metadata, {
+      deletionTimestamp: at(0),
+      finalizers: [own, 'b.example/node'],
+    });
+    expect(judge({ claims: [held], nodes: [dyingNode] })).toMatchObject({
+      what: 'claim-gone',
+      message: `NodeClaim general-abc is being deleted since ${at(0)}: no progress shown; NodeClaim general-abc is held by finalizers of others: a.example/claim; node n1 is held by finalizers of others: b.example/node`,
+    });
+    // Before its deletion they hold nothing.
+    delete dyingNode.metadata.deletionTimestamp;
+    expect(judge({ claims: [dying], nodes: [dyingNode] })).toMatchObject({
+      message: expect.stringMatching(/no progress shown$/),
+    });
+  });
+
   it('C87: names the volumes that hang on the node, and C94: what may be done about them', () => {
     const silent = node({ labels: pool });
     silent.status = { conditions: [{ type: 'Ready', status: 'Unknown' }] };
