@@ -1,0 +1,72 @@
+/** `npm run compare`: nodegap beside what one would do without it, on real control planes. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { buildTools } from '../../test/e2e/harness/build.ts';
+import { wrongWith } from './claims.ts';
+import { type Contender, contenderNames, contenderOf } from './contenders.ts';
+import { printed, withGenerated } from './document.ts';
+import { type ContenderResult, type Results, resultsOf } from './results.ts';
+import { runContender } from './run.ts';
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: contenderNames.join() },
+    'at-once': { type: 'string', default: '3' },
+    seed: { type: 'string', default: '1' },
+    json: { type: 'string' },
+    from: { type: 'string' },
+    recordings: { type: 'string' },
+    'write-docs': { type: 'boolean', default: false },
+  },
+});
+
+const log = (line: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`);
+const seed = wholeNumber('seed');
+const chosen = values.only.split(',').map(contenderOf);
+if (values['write-docs'] && chosen.length < contenderNames.length) {
+  throw new Error('--write-docs needs all contenders: leave --only out');
+}
+const results = values.from === undefined ? await measured() : stored(values.from);
+console.log(printed(results));
+if (values.json !== undefined) {
+  writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+}
+if (values['write-docs']) {
+  const file = join(import.meta.dirname, '../../docs/comparison.md');
+  writeFileSync(file, withGenerated(readFileSync(file, 'utf8'), results));
+}
+process.exitCode = wrongWith(results).length > 0 ? 1 : 0;
+
+async function measured(): Promise<Results> {
+  // Once, before several want to.
+  await buildTools(log);
+  const contenders = await runAll(chosen, wholeNumber('at-once'));
+  return resultsOf(seed, contenders, Date.now());
+}
+
+/** The results that an earlier run wrote with `--json`. */
+function stored(file: string): Results {
+  return JSON.parse(readFileSync(file, 'utf8')) as Results;
+}
+
+/** Most of a run is waiting, so some share the machine; results are in the order of the contenders. */
+async function runAll(all: readonly Contender[], atOnce: number): Promise<ContenderResult[]> {
+  const done: ContenderResult[] = [];
+  const waiting = [...all];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      log(`${next.name}: begins`);
+      done.push(await runContender(next, seed, values.recordings, log));
+      log(`${next.name}: done`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, work));
+  return all.flatMap(({ name }) => done.find((each) => each.name === name) ?? []);
+}
+
+function wholeNumber(option: 'seed' | 'at-once'): number {
+  const value = Number(values[option]);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${option} must be a whole number`);
+  return value;
+}
