@@ -7,10 +7,10 @@ import { applyPdb } from '../harness/objects.ts';
 import {
   asked,
   deletionsIn,
+  drainSoon,
   evictionsOf,
   expectHeld,
   noticesOf,
-  soon,
   told,
   webOn,
 } from '../support/drains.ts';
@@ -52,7 +52,7 @@ test.concurrent('a budget that is used up holds a drain, which goes on when it f
   const { scene, victim, pod, node } = await guarded('frees');
   const run = await scene.run({
     nodes: [node],
-    config: { timings: soon },
+    config: drainSoon(),
     meanwhile: async () => {
       // Long before anybody is asked, the node says who holds it up.
       await told(scene, victim, 'NodegapDraining', namesBudget(pod.metadata.name));
@@ -76,7 +76,7 @@ test.concurrent('a budget that never frees: named, and nothing is destroyed when
   const { scene, victim, pod, node } = await guarded('held');
   const run = await scene.run({
     nodes: [node],
-    config: { timings: { ...soon, drain: 8, approval: 8 } },
+    config: drainSoon({ drain: 8, approval: 8 }),
     meanwhile: async (_seen, operator) => {
       const { question, facts } = await asked(operator, node);
       expect(question).toBe('drain-blocked');
@@ -101,7 +101,7 @@ test.concurrent('a person says proceed: the rest of the drain is Karpenter’s, 
   const claim = (await scene.claimOf(node)).metadata.name;
   const run = await scene.run({
     nodes: [node],
-    config: { timings: { ...soon, drain: 6 } },
+    config: drainSoon({ drain: 6 }),
     meanwhile: async (_seen, operator) => {
       const { id } = await asked(operator, node);
       await expectHeld(scene, node, [pod]);
@@ -133,7 +133,7 @@ test.concurrent('two budgets over one pod: both named at once, and retried when 
   const run = await scene.run({
     nodes: [node],
     // The time of the drain is three minutes: it is not waited for.
-    config: { timings: soon },
+    config: drainSoon(),
     meanwhile: async (_seen, operator) => {
       const { id, facts } = await asked(operator, node);
       expect(facts.drain).toContain('twice/all and twice/second');

@@ -11,8 +11,21 @@ import { hasOwnTaint, markOf } from './traces.ts';
 
 const patience = 180_000;
 
-/** A sandbox that fails needs no witness, so that the drain comes soon. */
-export const soon: NonNullable<ConfigChanges['timings']> = { confirmation: 4, holdDown: 3 };
+/**
+ * For a drain that comes soon: a sandbox that fails needs no witness. The nodes that come for the
+ * pods of the drain count as unhealthy when they are not well within their grace, which may be so on
+ * a busy machine.
+ */
+export function drainSoon(
+  timings: ConfigChanges['timings'] = {},
+  drain: ConfigChanges['drain'] = {},
+): ConfigChanges {
+  return {
+    timings: { nodeGrace: 15, confirmation: 4, holdDown: 3, ...timings },
+    breaker: { maxUnhealthyPercent: 50 },
+    drain,
+  };
+}
 
 /** The question that nodegap has put about a node, once it has. */
 export function asked(operator: Operator, node: string): Promise<Approval> {
