@@ -14,11 +14,15 @@ export interface Pair {
 export interface FaultOptions {
   /** `restart`: only the first pod has the fault, the one that follows it becomes Ready. */
   until?: 'restart';
+  /** `next`: the pods that are there stay Ready, those that come later have the fault. */
+  from?: 'next';
 }
 
 interface Rule {
   outcome: Outcome;
   until?: 'restart';
+  /** Of a rule from the next pod on: those that were there. */
+  spared?: ReadonlySet<string>;
   /** Of a rule until restart: the pods it applies to, one for each node. */
   pods: Map<string, string>;
 }
@@ -82,7 +86,13 @@ export class FaultInjector {
    * one for all nodes. It returns when the present pods are told; the fake kubelet follows soon.
    */
   async set(pair: Pair, outcome: Outcome, options: FaultOptions = {}): Promise<void> {
-    this.#rules.set(keyOf(pair), { outcome, pods: new Map(), ...options });
+    const { until, from } = options;
+    this.#rules.set(keyOf(pair), {
+      outcome,
+      pods: new Map(),
+      ...(until === undefined ? {} : { until }),
+      ...(from === undefined ? {} : { spared: new Set(this.#pods.keys()) }),
+    });
     await this.#tellAll();
   }
 
@@ -123,7 +133,7 @@ export class FaultInjector {
 
   #outcomeOf(pair: Pair, uid: string): Outcome {
     const rule = this.#rules.get(keyOf(pair)) ?? this.#rules.get(keyOf({ ...pair, node: '*' }));
-    if (rule === undefined) return 'ready';
+    if (rule === undefined || rule.spared?.has(uid)) return 'ready';
     if (rule.until === undefined) return rule.outcome;
     const first = rule.pods.get(pair.node) ?? uid;
     rule.pods.set(pair.node, first);
