@@ -1,5 +1,5 @@
 /** Causes that no new node cures: what they are, who is told, and that no node is ever written to. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Detection, Gap } from '../../../lib/gap/model.ts';
 import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
 import { podsOf } from '../harness/state.ts';
@@ -24,10 +24,6 @@ let cluster: ControlPlane;
 beforeAll(async () => {
   cluster = await startControlPlane({ karpenter: true });
   await prepare(cluster);
-});
-
-afterEach((context) => {
-  if (context.task.result?.state === 'fail') console.error(cluster.collectLogs());
 });
 
 afterAll(() => cluster?.stop());
