@@ -23,6 +23,7 @@ import {
   type KubeconfigConnection,
 } from '../../../lib/kubernetes/kubeconfig.ts';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
+import type { Transport } from '../../../lib/kubernetes/transport.ts';
 import { createWriter } from '../../../lib/kubernetes/writer.ts';
 import { systemPacing } from '../../../lib/pacing.ts';
 import type { AttemptInput, Notice } from '../../../lib/ports.ts';
@@ -114,7 +115,7 @@ export interface OperatorOptions {
   >;
 }
 
-export type Connection = Pick<KubeconfigConnection, 'transport' | 'reader'>;
+export type Connection = Pick<KubeconfigConnection, 'reader'> & { transport: Transport };
 
 /** nodegap, from the first scan until `stop`. */
 export class Operator {
@@ -195,11 +196,14 @@ export class Operator {
     });
   }
 
-  /** Waits until an attempt on the node has ended. */
-  async outcomeOf(node: string, timeout = 300_000): Promise<Ended> {
+  /** Waits until an attempt on the node has ended: the first one, if not said otherwise. */
+  async outcomeOf(node: string, timeout = 300_000, which = 1): Promise<Ended> {
     const end = await waitFor(
-      () => this.events.find((event) => event.kind === 'ended' && event.input.node === node),
-      { timeout, what: `an attempt on ${node} to end` },
+      () =>
+        this.events.filter((event) => event.kind === 'ended' && event.input.node === node)[
+          which - 1
+        ],
+      { timeout, what: `attempt ${which} on ${node} to end`, describe: () => this.trace() },
     );
     const { execution, input } = end;
     const { report, confirm } = (
@@ -285,7 +289,7 @@ export class Operator {
   /** What it did so far, for a test that failed. */
   trace(): string {
     return [...this.#failures.map((error) => `scan failed: ${messageOf(error)}`), ...this.#lines]
-      .filter((line) => !line.startsWith('info scanned'))
+      .filter((line) => !/^info (scanned|read) /.test(line))
       .map((line) => line.slice(0, 600))
       .join('\n');
   }
