@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/e2e/**/*.e2e.test.ts'],
+    setupFiles: ['test/e2e/harness/failure-logs.setup.ts'],
     fileParallelism: false,
     // Scenarios mostly wait, but each has nodes, a Karpenter pool and a nodegap of its own.
     maxConcurrency: 4,

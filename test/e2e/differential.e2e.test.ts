@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { shouldRun } from '../../lib/gap/eligibility.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import {
@@ -31,10 +31,6 @@ beforeAll(async () => {
   // Nodes first: a pod made on a node that was still bare might be kept on the finished one.
   await writeNodes(client, firstRound, 1);
   refused = await createDaemonSets(client, templates);
-});
-
-afterEach((context) => {
-  if (context.task.result?.state === 'fail') console.error(cluster.collectLogs());
 });
 
 afterAll(() => cluster?.stop());

@@ -29,10 +29,7 @@ beforeAll(async () => {
   await applyDaemonSet(client, { name: 'cni' });
 });
 
-afterEach(async (context) => {
-  if (context.task.result?.state === 'fail') console.error(cluster.collectLogs());
-  await cluster.injector.clear();
-});
+afterEach(() => cluster.injector.clear());
 
 afterAll(() => cluster?.stop());
 

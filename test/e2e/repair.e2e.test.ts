@@ -3,7 +3,7 @@
  * nodegap as the actuator under the RBAC and the admission policy that `nodegap rbac` prints.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubernetesEvent, Node, NodeClaim, Pod } from '../../lib/kubernetes/objects.ts';
 import type { AuditEntry } from './harness/audit.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
@@ -44,10 +44,6 @@ beforeAll(async () => {
   await makePools(cluster);
   const [any] = await nodes(cluster.client());
   await policyInForce(cluster, any?.metadata.name ?? '');
-});
-
-afterEach((context) => {
-  if (context.task.result?.state === 'fail') console.error(cluster.collectLogs());
 });
 
 afterAll(() => cluster?.stop());

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import { applyDaemonSet, applyNode } from './harness/objects.ts';
 import { isDaemonSetReady, podsOf } from './harness/state.ts';
@@ -106,10 +106,6 @@ beforeAll(async () => {
   for (const name of ['worker-1', 'worker-2', 'worker-3']) await applyNode(client, { name });
   await applyDaemonSet(client, { name: 'cni' });
   await waitFor(() => isDaemonSetReady(client, cni), { timeout: 30_000, what: 'cni to be Ready' });
-});
-
-afterEach((context) => {
-  if (context.task.result?.state === 'fail') console.error(cluster.collectLogs());
 });
 
 afterAll(async () => {

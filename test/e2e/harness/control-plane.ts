@@ -8,6 +8,7 @@ import { type AuditEntry, auditPolicy, readAuditLog } from './audit.ts';
 import { buildTools } from './build.ts';
 import { KubeClient } from './client.ts';
 import * as components from './components.ts';
+import { type Observed, Registration } from './failure-logs.ts';
 import { FaultInjector } from './faults.ts';
 import {
   IDENTITIES,
@@ -35,8 +36,12 @@ export interface ControlPlaneOptions {
   controllerManagerFlags?: string[];
   /** Further flags of any component, by its name; they win over the harness's own. */
   flags?: Partial<Record<Component, string[]>>;
+  /** On how many objects of a kind kwok works at one time; 4. */
+  kwokParallelism?: number;
   /** Requests a second that kube-controller-manager and kube-scheduler may make each; 200. */
   clientQps?: number;
+  /** How often a node reports when nothing changes; 300. */
+  heartbeatSeconds?: number;
   /** Keeps the folder with logs and data after `stop()`. */
   keep?: boolean;
   /** Is told what takes time; standard error if not given. */
@@ -100,11 +105,20 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const logs = join(folder, 'logs');
   mkdirSync(logs);
   const group = new ProcessGroup(logs, options.keep ? undefined : folder);
+  const observed: Observed = { logs, tails: (lines) => group.logTails(lines) };
+  const registration = new Registration(observed);
   try {
-    return await start(folder, logs, group, options, log);
+    const cluster = await start(folder, logs, group, options, log);
+    observed.kubectl = cluster.kubectl;
+    const stop = async () => {
+      await registration.beforeStop();
+      await cluster.stop();
+    };
+    return { ...cluster, stop };
   } catch (error) {
     // Read before they end, lest the last lines be about ending.
     const tails = group.logTails(15);
+    registration.startFailed();
     await group.stop(STOP_PATIENCE);
     if (!options.keep) rmSync(folder, { recursive: true, force: true });
     throw new Error(`the control plane did not start: ${error}\n${tails}`, { cause: error });
@@ -128,7 +142,12 @@ async function start(
   writeFileSync(files.serviceAccountKey, serviceAccountKey(), { mode: 0o600 });
   writeFileSync(files.tokens, tokenFile(tokens, actuators), { mode: 0o600 });
   writeFileSync(files.schedulerConfig, components.schedulerConfiguration(files, options.clientQps));
-  writeFileSync(files.kwokConfig, kwokConfiguration());
+  const { kwokParallelism } = options;
+  const kwokParts = [
+    kwokConfiguration(options.heartbeatSeconds),
+    ...(kwokParallelism === undefined ? [] : [components.kwokOptions(kwokParallelism)]),
+  ];
+  writeFileSync(files.kwokConfig, kwokParts.join('---\n'));
   writeFileSync(files.auditPolicy, auditPolicy(actuators));
 
   const launch = async (command: Command, ready: () => Promise<boolean>) => {

@@ -4,6 +4,9 @@ import { faultStages, GOES_ON } from './fault-stages.ts';
 import { OUTCOME_QUERY, type Requirement, type Stage, type StagePatch, show } from './outcomes.ts';
 import { assetPath } from './tools.ts';
 
+/** A kubelet with nothing new to tell reports every 5 minutes (nodeStatusReportFrequency). */
+export const HEARTBEAT_SECONDS = 300;
+
 const OWNER_KIND = '.metadata.ownerReferences.[].kind';
 
 /**
@@ -14,8 +17,52 @@ const OWNER_KIND = '.metadata.ownerReferences.[].kind';
  * DaemonSet pod stays Pending until the fault injector has written its outcome on it; there is
  * no race between the two.
  */
-export function composeStages(kwok: readonly Stage[], faults: readonly Stage[]): Stage[] {
-  return [...kwok.flatMap(adapt), ...faults];
+export function composeStages(
+  kwok: readonly Stage[],
+  faults: readonly Stage[],
+  heartbeatSeconds = HEARTBEAT_SECONDS,
+): Stage[] {
+  const adapted = kwok.flatMap((stage) =>
+    stage.metadata.name === 'node-heartbeat-with-lease'
+      ? [steadyHeartbeat(stage, heartbeatSeconds)]
+      : adapt(stage),
+  );
+  return [...adapted, ...faults];
+}
+
+/**
+ * kwok begins its wait anew whenever the node changes, so a node that is changed again and again,
+ * as Karpenter does with its own, would never report. Here the wait ends some time after the last
+ * report, whatever else happens. And a report repeats what conditions say: a pressure that a test
+ * has set stays.
+ */
+function steadyHeartbeat(stage: Stage, seconds: number): Stage {
+  const lastReport =
+    '.status.conditions.[] | select( .type == "Ready" ) | .lastHeartbeatTime // empty';
+  const statusTemplate = `
+{{ $now := Now }}
+{{ $own := list }}
+{{ range NodeConditions }}{{ $own = append $own .type }}{{ end }}
+conditions:
+{{ range .status.conditions }}
+{{ if has .type $own }}
+- {{ toJson ( merge ( dict "lastHeartbeatTime" $now ) . ) }}
+{{ end }}
+{{ end }}
+`;
+  return {
+    ...stage,
+    spec: {
+      ...stage.spec,
+      delay: {
+        durationMilliseconds: seconds * 1000,
+        durationFrom: {
+          expressionFrom: `${lastReport} | fromdateiso8601 + ${seconds} | todateiso8601`,
+        },
+      },
+      next: { statusTemplate },
+    },
+  };
 }
 
 function adapt(stage: Stage): Stage[] {
@@ -75,7 +122,7 @@ function withRequirements(stage: Stage, name: string, matchExpressions: Requirem
 }
 
 /** The configuration file of kwok. */
-export function kwokConfiguration(): string {
+export function kwokConfiguration(heartbeatSeconds?: number): string {
   const kwok = [
     'node-initialize',
     'node-heartbeat-with-lease',
@@ -83,7 +130,7 @@ export function kwokConfiguration(): string {
     'pod-complete',
     'pod-delete',
   ].map((name) => readStage(assetPath('kwok', `${name}.yaml`)));
-  return composeStages(kwok, faultStages())
+  return composeStages(kwok, faultStages(), heartbeatSeconds)
     .map((stage) => stringify(stage, { lineWidth: 0 }))
     .join('---\n');
 }
