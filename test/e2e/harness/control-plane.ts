@@ -81,6 +81,9 @@ export interface ControlPlane {
   pid(component: Component): number;
   /** Sends a signal to a component, e.g. SIGSTOP to freeze `kube-apiserver`. */
   signal(component: string, signal: NodeJS.Signals): void;
+  /** Kills components without warning, and starts them again and waits until they are ready. */
+  kill(...components: Component[]): Promise<void>;
+  revive(...components: Component[]): Promise<void>;
   /** Kills the API server. Everything else stays, and goes on when it is back. */
   killApiServer(): Promise<void>;
   /** Starts it again, and waits until it is ready. */
@@ -150,7 +153,9 @@ async function start(
   writeFileSync(files.kwokConfig, kwokParts.join('---\n'));
   writeFileSync(files.auditPolicy, auditPolicy(actuators));
 
-  const launch = async (command: Command, ready: () => Promise<boolean>) => {
+  const again = new Map<string, () => Promise<void>>();
+  const launch = async (command: Command, ready: () => Promise<boolean>): Promise<void> => {
+    again.set(command.name, () => launch(command, ready));
     const further = options.flags?.[command.name as Component] ?? [];
     group.start({ ...command, args: [...command.args, ...further] });
     await waitFor(ready, {
@@ -242,6 +247,8 @@ async function start(
     collectLogs: (lines = 15) => group.logTails(lines),
     pid: (component) => group.pid(component),
     signal: (component, signal) => group.signal(component, signal),
+    kill: async (...names) => void (await Promise.all(names.map((name) => group.kill(name)))),
+    revive: async (...names) => void (await Promise.all(names.map((name) => again.get(name)?.()))),
     killApiServer: () => group.kill('kube-apiserver'),
     reviveApiServer: launchApiServer,
     compact: () => compact(`http://127.0.0.1:${ports.etcd}`),
