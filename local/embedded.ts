@@ -37,6 +37,7 @@ import type {
   StateTable,
 } from '../lib/ports.ts';
 import { ownRoute } from '../lib/remediation/route.ts';
+import { SharedReads } from '../lib/remediation/shared-reads.ts';
 import type { SleepingClock } from './clock.ts';
 import type { AslDefinition } from './workflow/definition.ts';
 import { LocalWorkflow, type TaskHandler, type WorkflowEvent } from './workflow/runner.ts';
@@ -119,6 +120,7 @@ export class Embedded {
       readers: options.clients,
       workflow: this.workflow,
       notifier: { notify: async (notice) => onNotice?.(notice) },
+      sharedReads: new SharedReads(),
       publisher: {
         publish: async (events) => {
           if (options.onlyWhenAsked !== true) await this.#route(events);

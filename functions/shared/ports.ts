@@ -14,6 +14,7 @@ import type {
   StateTable,
   Workflow,
 } from '../../lib/ports.ts';
+import type { SharedReads } from '../../lib/remediation/shared-reads.ts';
 
 /** One object per line. Fields carry the ids cluster, node, nodeUid, episode and execution. */
 export interface Log {
@@ -53,6 +54,8 @@ export interface Ports {
   nodeGroupRepairs?: NodeGroupRepairs;
   /** Where evidence is kept, for handlers that drain and replace. */
   evidence: EvidenceStore;
+  /** Where several executions run in one process, they share the reads of a cluster. */
+  sharedReads?: SharedReads;
   /** Of the code of nodegap. */
   version: string;
   workflow: Workflow;
@@ -82,6 +85,7 @@ export type JudgingPorts = Pick<
   | 'awsWork'
   | 'instances'
   | 'nodeGroupRepairs'
+  | 'sharedReads'
 > & { readers: Clusters<ClusterReader> };
 
 /** The same for handlers that change the cluster which they judge. */

@@ -45,6 +45,7 @@ import { type OutsidePorts, withOutside } from './outside.ts';
 import { needsFullRead, type ReadMemory, readsInFull, refuseOlder } from './read-extent.ts';
 import { withRefutedBlame } from './refuted-blame.ts';
 import { type ClaimMatch, claimOf } from './replacement.ts';
+import type { SharedReads } from './shared-reads.ts';
 import type { WorkflowState } from './workflow-state.ts';
 
 export interface SituationPorts extends OtherPorts, OutsidePorts {
@@ -54,6 +55,8 @@ export interface SituationPorts extends OtherPorts, OutsidePorts {
   table: StateTable;
   random(): number;
   sleep(ms: number): Promise<void>;
+  /** Where several executions run in one process; each reads for itself without it. */
+  sharedReads?: SharedReads;
 }
 
 /** One complete read of a cluster with what the state table knows of it, and what it shows. */
@@ -122,15 +125,17 @@ export async function readCluster(
     slots,
     now: ports.clock.now(),
   };
-  const read =
-    extent === 'full' || needsFullRead(memory)
+  const full = extent === 'full' || needsFullRead(memory);
+  const read = () =>
+    full
       ? readFullFacts(reader, cluster, ports.clock, { policy })
       : readQuickFacts(reader, cluster, ports.clock, {
           policy,
           records: known,
           inFull: readsInFull(memory),
         });
-  const facts = await read;
+  const wanted = { cluster, configSha: loaded.sha256, full, read };
+  const facts = await (ports.sharedReads?.facts(reader, wanted) ?? read());
   const now = ports.clock.now();
   refuseOlder(facts, lastScan, now);
   const detected = detect(facts, policy, now, known);
