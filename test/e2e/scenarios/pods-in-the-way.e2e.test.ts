@@ -8,6 +8,7 @@ import {
   deletionsIn,
   drainSoon,
   evictionsOf,
+  expectAsBefore,
   expectHeld,
   noticesOf,
   podsOn,
@@ -16,7 +17,7 @@ import {
 } from '../support/drains.ts';
 import { prepare } from '../support/rbac.ts';
 import { only, Scene } from '../support/scene.ts';
-import { deletionAsked, disruptionOf, goneAt, shapeOf } from '../support/traces.ts';
+import { deletionAsked, disruptionOf, goneAt } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
@@ -109,7 +110,7 @@ test.concurrent('pods that need a person: each is named, the others leave, and a
   }
   expect(deletionsIn(run)).toEqual([]);
   for (const pod of needy) expect(noticesOf(run, 'approval').join()).toContain(nameOf(pod));
-  expect(shapeOf(await scene.node(name))).toEqual(shapeOf(before));
+  await expectAsBefore(scene, before);
   expect((await scene.claimOf(name)).metadata.deletionTimestamp).toBeUndefined();
   // A day of rest.
   expect(run.attempts).toEqual([name]);

@@ -7,7 +7,7 @@ import { waitFor } from '../harness/wait.ts';
 import type { ObservedRun } from './observed-run.ts';
 import type { ConfigChanges, Operator } from './operator.ts';
 import type { Scene } from './scene.ts';
-import { hasOwnTaint, markOf } from './traces.ts';
+import { hasOwnTaint, markOf, shapeOf } from './traces.ts';
 
 const patience = 180_000;
 
@@ -86,6 +86,18 @@ export async function expectHeld(scene: Scene, name: string, pods: Pod[]): Promi
   expect((await scene.claimOf(name)).metadata.deletionTimestamp).toBeUndefined();
   const left = (await podsOn(scene, name)).map(({ metadata }) => metadata.uid);
   expect(left).toEqual(expect.arrayContaining(pods.map(({ metadata }) => metadata.uid)));
+}
+
+/** That the node is as it was. The node controller takes its taint of the cordon off a bit later. */
+export async function expectAsBefore(scene: Scene, before: Node): Promise<void> {
+  const { name } = before.metadata;
+  const cordonTaint = 'node.kubernetes.io/unschedulable';
+  const isCordonTainted = ({ spec }: Node) => spec.taints?.some(({ key }) => key === cordonTaint);
+  await waitFor(async () => isCordonTainted(before) || !isCordonTainted(await scene.node(name)), {
+    timeout: patience,
+    what: `${cordonTaint} to go from ${name}`,
+  });
+  expect(shapeOf(await scene.node(name))).toEqual(shapeOf(before));
 }
 
 /** The requests for the eviction of a pod. */

@@ -22,9 +22,13 @@ const ways: Record<string, Change> = {
   'JSON patch': (client, read, taints) => {
     const before = read.spec.taints;
     const add = { op: 'add', path: '/spec/taints', value: taints };
-    // Demands the list as read, not the version of the node: nothing else has to stand still.
-    const test = { op: 'test', path: '/spec/taints', value: before };
-    return client.patch(pathOf(read), before === undefined ? [add] : [test, add], 'json');
+    // Demands the list as read, not the version of the node: nothing else has to stand still. Of a
+    // list that is not there nothing can be demanded.
+    const test =
+      before === undefined
+        ? { op: 'test', path: '/metadata/resourceVersion', value: read.metadata.resourceVersion }
+        : { op: 'test', path: '/spec/taints', value: before };
+    return client.patch(pathOf(read), [test, add], 'json');
   },
   update: (client, read, taints) =>
     client.update(pathOf(read), { ...read, spec: { ...read.spec, taints } }),
