@@ -144,6 +144,21 @@ describe('outcomeOf', () => {
       },
     ],
     [
+      'a right that RBAC does not give: what to apply, since no hint outlives a Lambda',
+      {
+        isolation,
+        failure: {
+          Error: 'Kubernetes.forbidden',
+          Cause: '{"errorMessage":"not allowed to list nodes: nodes is forbidden"}',
+        },
+      },
+      {
+        code: 'failed',
+        message:
+          'Kubernetes.forbidden: not allowed to list nodes: nodes is forbidden (apply what `nodegap rbac` prints)',
+      },
+    ],
+    [
       'a failure as Lambda words it',
       {
         isolation,
