@@ -10,7 +10,15 @@ import {
   rmSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { TOOLS, type Tool, toolCache, toolFolder, toolVersion, userProvided } from './tools.ts';
+import {
+  type Program,
+  TOOLS,
+  type Tool,
+  toolCache,
+  toolFolder,
+  toolVersion,
+  userProvided,
+} from './tools.ts';
 
 export interface BuildReport {
   tool: string;
@@ -39,9 +47,11 @@ async function buildTool(
   log: (line: string) => void,
   env: NodeJS.ProcessEnv,
 ): Promise<BuildReport> {
-  const version = toolVersion(tool);
+  const version = toolVersion(tool, env);
   const target = toolCache(tool, env);
-  if (existsSync(target) || isUserProvided(tool, env)) {
+  // Asked even when all is built: what the user named and cannot be run is said before anything starts.
+  const provided = isUserProvided(tool, env);
+  if (existsSync(target) || provided) {
     return { tool: tool.name, version, built: false, seconds: 0 };
   }
   log(`building ${tool.name} ${version} (once, then cached in ${target})`);
@@ -49,8 +59,8 @@ async function buildTool(
   mkdirSync(dirname(target), { recursive: true });
   const staging = mkdtempSync(join(dirname(target), `.${tool.name}-`));
   try {
-    await compile(tool, version, staging);
-    await copyAssets(tool, join(staging, 'assets'));
+    await compile(tool, version, staging, env);
+    await copyAssets(tool, join(staging, 'assets'), env);
     publish(staging, target);
   } finally {
     // Go makes what it downloads read-only, but not what it builds: plain removal is enough.
@@ -61,8 +71,14 @@ async function buildTool(
   return { tool: tool.name, version, built: true, seconds };
 }
 
-async function compile(tool: Tool, version: string, into: string): Promise<void> {
-  if (tool.name === 'kubernetes') checkStagingVersions(version);
+async function compile(
+  tool: Tool,
+  version: string,
+  into: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const folder = toolFolder(tool.name, env);
+  if (tool.name === 'kubernetes') checkStagingVersions(version, folder);
   const stamps = Object.entries(tool.stamp(version)).map(([name, value]) => `-X ${name}=${value}`);
   for (const [program, mainPackage] of Object.entries(tool.programs)) {
     await run(
@@ -76,7 +92,7 @@ async function compile(tool: Tool, version: string, into: string): Promise<void>
         join(into, program),
         mainPackage,
       ],
-      toolFolder(tool.name),
+      folder,
     );
   }
 }
@@ -85,23 +101,25 @@ async function compile(tool: Tool, version: string, into: string): Promise<void>
  * Kubernetes replaces its staging modules by folders of its own repository, which a module cannot
  * bring along; our go.mod names the published copies instead, and they must be of the same release.
  */
-function checkStagingVersions(version: string): void {
-  const goMod = readFileSync(join(toolFolder('kubernetes'), 'go.mod'), 'utf8');
+function checkStagingVersions(version: string, folder: string): void {
+  const goMod = readFileSync(join(folder, 'go.mod'), 'utf8');
   const expected = version.replace(/^v1\./, 'v0.');
   const wrong = goMod
     .split('\n')
     .filter((line) => line.includes(' => ') && !line.endsWith(` ${expected}`));
   if (wrong.length > 0) {
-    throw new Error(`tools/kubernetes/go.mod must replace with ${expected}:\n${wrong.join('\n')}`);
+    throw new Error(
+      `${basename(folder)}/go.mod must replace with ${expected}:\n${wrong.join('\n')}`,
+    );
   }
 }
 
-async function copyAssets(tool: Tool, into: string): Promise<void> {
+async function copyAssets(tool: Tool, into: string, env: NodeJS.ProcessEnv): Promise<void> {
   if (tool.assets.length === 0) return;
   const folder = await run(
     'go',
     ['list', '-m', '-f', '{{.Dir}}', tool.module],
-    toolFolder(tool.name),
+    toolFolder(tool.name, env),
   );
   mkdirSync(into);
   for (const asset of tool.assets) {
@@ -121,8 +139,10 @@ function publish(staging: string, target: string): void {
   }
 }
 
+/** Whether the user brings every program of the tool. */
 function isUserProvided(tool: Tool, env: NodeJS.ProcessEnv): boolean {
-  return tool.name === 'etcd' && userProvided('etcd', env) !== undefined;
+  const programs = Object.keys(tool.programs) as Program[];
+  return programs.map((program) => userProvided(program, env)).every((path) => path !== undefined);
 }
 
 function run(command: string, args: string[], cwd: string): Promise<string> {
@@ -147,8 +167,13 @@ function run(command: string, args: string[], cwd: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  const reports = await buildTools((line) => console.error(line));
-  for (const { tool, version, built, seconds } of reports) {
-    console.log(`${tool} ${version} ${built ? `built in ${seconds} s` : 'ready'}`);
+  try {
+    const reports = await buildTools((line) => console.error(line));
+    for (const { tool, version, built, seconds } of reports) {
+      console.log(`${tool} ${version} ${built ? `built in ${seconds} s` : 'ready'}`);
+    }
+  } catch (error) {
+    console.error(`error: ${error instanceof Error ? error.message : error}`);
+    process.exitCode = 1;
   }
 }

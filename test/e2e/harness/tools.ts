@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -83,9 +83,23 @@ export const TOOLS: readonly Tool[] = [
   },
 ];
 
-/** The folder of a tool's go.mod. */
-export function toolFolder(name: ToolName): string {
-  return join(import.meta.dirname, '..', 'tools', name);
+const TOOLS_FOLDER = join(import.meta.dirname, '..', 'tools');
+
+/**
+ * The folder of a tool's go.mod. `NODEGAP_KUBERNETES` chooses another Kubernetes than the newest:
+ * with `older`, that of `tools/kubernetes-older`.
+ */
+export function toolFolder(name: ToolName, env: NodeJS.ProcessEnv = process.env): string {
+  const choice = env.NODEGAP_KUBERNETES;
+  if (name !== 'kubernetes' || !choice) return join(TOOLS_FOLDER, name);
+  const folder = join(TOOLS_FOLDER, `kubernetes-${choice}`);
+  if (existsSync(join(folder, 'go.mod'))) return folder;
+  const choices = readdirSync(TOOLS_FOLDER)
+    .filter((entry) => entry.startsWith('kubernetes-'))
+    .map((entry) => entry.slice('kubernetes-'.length));
+  throw new Error(
+    `NODEGAP_KUBERNETES=${choice} is none of ${choices.join(', ')}: choose one, or unset it for the newest`,
+  );
 }
 
 /** The version of `module` that this go.mod text requires. */
@@ -100,8 +114,9 @@ export function requiredVersion(goMod: string, module: string): string {
 }
 
 /** The version of a tool, from its go.mod: the one place where it is written. */
-export function toolVersion(tool: Tool): string {
-  return requiredVersion(readFileSync(join(toolFolder(tool.name), 'go.mod'), 'utf8'), tool.module);
+export function toolVersion(tool: Tool, env: NodeJS.ProcessEnv = process.env): string {
+  const goMod = readFileSync(join(toolFolder(tool.name, env), 'go.mod'), 'utf8');
+  return requiredVersion(goMod, tool.module);
 }
 
 /** Where built tools are kept: outside the work tree, so that they outlive a clean checkout. */
@@ -113,18 +128,38 @@ export function cacheRoot(env: NodeJS.ProcessEnv): string {
 
 /** The cache folder of a tool at its present version. It exists only when the build is whole. */
 export function toolCache(tool: Tool, env: NodeJS.ProcessEnv = process.env): string {
-  return join(cacheRoot(env), `${tool.name}-${toolVersion(tool)}`);
+  return join(cacheRoot(env), `${tool.name}-${toolVersion(tool, env)}`);
 }
 
-/** The program in the user's envtest folder (`KUBEBUILDER_ASSETS`), if there is one. */
+/**
+ * The program in the user's envtest folder (`KUBEBUILDER_ASSETS`), if there is such a folder.
+ * A folder without a program that can be run is an error: to use another one without a word would
+ * test something else than what the user asked for.
+ */
 export function userProvided(
   program: Program,
   env: NodeJS.ProcessEnv = process.env,
 ): string | undefined {
   const overridable = program === 'etcd' || program === 'kube-apiserver';
-  if (!overridable || !env.KUBEBUILDER_ASSETS) return undefined;
-  const path = join(env.KUBEBUILDER_ASSETS, program);
-  return existsSync(path) ? path : undefined;
+  const folder = env.KUBEBUILDER_ASSETS;
+  if (!overridable || !folder) return undefined;
+  const path = join(folder, program);
+  const trouble = troubleWith(path);
+  if (trouble === undefined) return path;
+  throw new Error(
+    `KUBEBUILDER_ASSETS=${folder}: ${program} ${trouble}; put one there, or unset the variable to use the one that is built`,
+  );
+}
+
+function troubleWith(path: string): string | undefined {
+  if (!existsSync(path)) return 'is not there';
+  if (!statSync(path).isFile()) return 'is no file';
+  try {
+    accessSync(path, constants.X_OK);
+  } catch {
+    return 'may not be executed';
+  }
+  return undefined;
 }
 
 /** The path of a program: the user's own, or the built one (which `buildTools` puts there). */
