@@ -1,4 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { conditionOf, type Pod } from '../../lib/kubernetes/objects.ts';
 import { ApiError } from './harness/client.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
@@ -15,15 +18,26 @@ import {
   startKubelet,
   stopKubelet,
 } from './harness/state.ts';
+import { programPath } from './harness/tools.ts';
 import { waitFor } from './harness/wait.ts';
 
 const CNI = 'kube-system/cni';
 const WORKERS = ['worker-1', 'worker-2', 'worker-3'];
 
+/** As envtest lays it out, but that whatever is started from it leaves a trace. */
+const assets = mkdtempSync(join(tmpdir(), 'nodegap-assets-'));
+
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
+  for (const program of ['etcd', 'kube-apiserver'] as const) {
+    const trace = join(assets, `${program}.started`);
+    const wrapper = `#!/bin/sh\ntouch '${trace}'\nexec '${programPath(program, {})}' "$@"\n`;
+    writeFileSync(join(assets, `${program}.sh`), wrapper, { mode: 0o755 });
+    symlinkSync(`${program}.sh`, join(assets, program));
+  }
+  vi.stubEnv('KUBEBUILDER_ASSETS', assets);
+  cluster = await startControlPlane({ karpenter: true, heartbeatSeconds: 5 });
   const client = cluster.client();
   for (const name of WORKERS) await applyNode(client, { name, labels: { pool: 'fixed' } });
   await applyDaemonSet(client, { name: 'cni' });
@@ -31,7 +45,10 @@ beforeAll(async () => {
 
 afterEach(() => cluster.injector.clear());
 
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  await cluster?.stop();
+  rmSync(assets, { recursive: true });
+});
 
 /** Waits for the one pod of the pair which satisfies the check. */
 function podOn(nodeName: string, what: string, check: (pod: Pod) => boolean): Promise<Pod> {
@@ -67,6 +84,31 @@ function lastEnd(pod: Pod): string | undefined {
 test('the API server reports the version it was built from', async () => {
   const { gitVersion } = await cluster.client().get<{ gitVersion: string }>('/version');
   expect(gitVersion).toMatch(/^v1\.\d+\.\d+$/);
+});
+
+describe('KUBEBUILDER_ASSETS', () => {
+  test('its etcd and API server are those that run', () => {
+    expect(existsSync(join(assets, 'etcd.started'))).toBe(true);
+    expect(existsSync(join(assets, 'kube-apiserver.started'))).toBe(true);
+  });
+
+  test.each([
+    ['is not there', () => undefined],
+    ['may not be executed', (file: string) => writeFileSync(file, '', { mode: 0o644 })],
+    ['is no file', (file: string) => mkdirSync(file)],
+  ])('a program that %s is an error, in one line', async (trouble, make) => {
+    const folder = mkdtempSync(join(assets, 'wrong-'));
+    symlinkSync(join(assets, 'etcd'), join(folder, 'etcd'));
+    make(join(folder, 'kube-apiserver'));
+    vi.stubEnv('KUBEBUILDER_ASSETS', folder);
+    try {
+      await expect(startControlPlane()).rejects.toThrow(
+        `KUBEBUILDER_ASSETS=${folder}: kube-apiserver ${trouble}; put one there, or unset the variable to use the one that is built`,
+      );
+    } finally {
+      vi.stubEnv('KUBEBUILDER_ASSETS', assets);
+    }
+  });
 });
 
 describe('faults', () => {
@@ -186,6 +228,38 @@ describe('nodes', () => {
     await waitFor(async () => (await ready()) === 'True', {
       timeout: 60_000,
       what: 'worker-2 to be Ready again',
+    });
+  });
+});
+
+describe('heartbeats', () => {
+  test('a node that is changed all the time reports all the same, and keeps a pressure', async () => {
+    const client = cluster.client();
+    const heartbeat = async () =>
+      conditionOf((await node(client, 'worker-3'))?.status.conditions, 'Ready')?.lastHeartbeatTime;
+    await setNodeCondition(client, 'worker-3', {
+      type: 'DiskPressure',
+      status: 'True',
+      reason: 'KubeletHasDiskPressure',
+    });
+    const first = await heartbeat();
+    let changes = 0;
+    // Sooner each time than a report is due, which is after 5 seconds.
+    await waitFor(
+      async () => {
+        changes += 1;
+        const labels = { changes: String(changes) };
+        await client.patch('/api/v1/nodes/worker-3', { metadata: { labels } });
+        return (await heartbeat()) !== first;
+      },
+      { timeout: 120_000, interval: 1_000, what: 'a heartbeat' },
+    );
+    const conditions = (await node(client, 'worker-3'))?.status.conditions;
+    expect(conditionOf(conditions, 'DiskPressure')?.status).toBe('True');
+    await setNodeCondition(client, 'worker-3', {
+      type: 'DiskPressure',
+      status: 'False',
+      reason: 'KubeletHasNoDiskPressure',
     });
   });
 });

@@ -1,19 +1,27 @@
 import { createInterface } from 'node:readline';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { OUTCOMES, type Outcome } from './faults.ts';
+import { IDENTITIES, type Identity } from './identities.ts';
 import { applyDaemonSet, applyDeployment, applyNode, applyNodePool } from './objects.ts';
 
 /** `npm run cluster`: a cluster to try things on, until Ctrl-C. */
 async function main(): Promise<void> {
+  // From the first moment on: who interrupts the start wants nothing left behind, either.
+  const end = interrupted();
   const cluster = await startControlPlane({ karpenter: true });
   try {
-    await populate(cluster);
-    console.log(usage(cluster));
-    await Promise.race([interrupted(), readCommands(cluster)]);
+    await Promise.race([end, offer(cluster)]);
   } finally {
     console.log('stopping');
     await cluster.stop();
   }
+}
+
+/** Never ends. */
+async function offer(cluster: ControlPlane): Promise<never> {
+  await populate(cluster);
+  console.log(usage(cluster));
+  return readCommands(cluster);
 }
 
 /** Three plain nodes, a DaemonSet which everything needs, and a workload on Karpenter's nodes. */
@@ -31,6 +39,7 @@ async function populate(cluster: ControlPlane): Promise<void> {
 }
 
 function usage(cluster: ControlPlane): string {
+  const identities = (Object.keys(IDENTITIES) as Identity[]).filter((name) => name !== 'admin');
   return `
 In another terminal:
 
@@ -38,8 +47,7 @@ In another terminal:
 
 The identities of nodegap itself, which may do what your RBAC gives to their groups:
 
-  ${cluster.kubeconfig('reader')}
-  ${cluster.kubeconfig('actuator')}
+${identities.map((identity) => `  ${cluster.kubeconfig(identity)}`).join('\n')}
 
 Here, to break the pods of a DaemonSet on one node, or on every node that was not named (*), and
 to heal them:
@@ -58,7 +66,7 @@ async function readCommands({ injector }: ControlPlane): Promise<never> {
   for await (const line of createInterface({ input: process.stdin })) {
     const [word, node, daemonSet, outcome] = line.trim().split(/\s+/);
     if (word === '') continue;
-    if (word !== 'fault' || node === undefined || daemonSet === undefined || !isOutcome(outcome)) {
+    if (word !== 'fault' || node === undefined || !isName(daemonSet) || !isOutcome(outcome)) {
       console.log(`say: fault NODE NAMESPACE/NAME ${OUTCOMES.join('|')}`);
       continue;
     }
@@ -68,23 +76,37 @@ async function readCommands({ injector }: ControlPlane): Promise<never> {
   return new Promise(() => undefined);
 }
 
+/** Whether it is NAMESPACE/NAME. */
+function isName(word: string | undefined): word is string {
+  return /^[^/]+\/[^/]+$/.test(word ?? '');
+}
+
 function isOutcome(word: string | undefined): word is Outcome {
   return OUTCOMES.some((outcome) => outcome === word);
 }
 
+/** Ends when the user, or who started this, has had enough. */
 function interrupted(): Promise<void> {
+  const npm = process.env.npm_lifecycle_event === undefined ? undefined : process.ppid;
   return new Promise((resolve) => {
-    // Something must keep the process alive when its input has ended.
-    const alive = setInterval(() => undefined, 60_000);
+    // It also keeps the process alive when its input has ended.
+    const watch = setInterval(() => {
+      // npm was killed, and could not pass that on.
+      if (npm !== undefined && process.ppid !== npm) stop();
+    }, 500);
     const stop = () => {
-      clearInterval(alive);
+      clearInterval(watch);
       resolve();
     };
-    process.once('SIGINT', stop);
-    process.once('SIGTERM', stop);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
   });
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  console.error(`error: ${error instanceof Error ? error.message : error}`);
+  process.exit(1);
+}
 // Standard input may still be open.
 process.exit(0);
