@@ -102,7 +102,7 @@ export function makeHandler(ports: ActingPorts & EvidenceKeepingPorts) {
       const approvals = policyIn(config, state, first);
       const settings = { ...config, approvals };
       result = {
-        ...decideDrain(progress, state, settings, ports.clock.now(), deadForTwo),
+        ...decideDrain(progress, state, settings, ports.clock.now(), deadForTwo, started),
         ...trace,
       };
       return result;

@@ -57,7 +57,8 @@ export function isDrainOver(
 /**
  * Decides what follows one pass of the drain. `deadForTwo`: two observers agree, on facts of this
  * invocation, that the node is not well. What its silent kubelet does not end then only ends with the
- * machine, so nobody is asked about it.
+ * machine, so nobody is asked about it. `passBegan`: a first pass may last half a minute, in which the
+ * pods that it evicted can get a new node already; that node came since the drain began.
  */
 export function decideDrain(
   progress: DrainProgress,
@@ -65,10 +66,12 @@ export function decideDrain(
   config: Settings,
   now: number,
   deadForTwo = false,
+  passBegan = now,
 ): DrainResult {
   const { timings } = config;
-  const startedAt = drainStart(state, now);
-  const passes = startedAt === now ? 1 : (state.drain?.passes ?? 0) + 1;
+  const goesOn = state.drain?.next === 'draining';
+  const startedAt = goesOn ? drainStart(state, now) : passBegan;
+  const passes = goesOn ? (state.drain?.passes ?? 0) + 1 : 1;
   const result: Answer = (next, code, message, extra = {}) => ({
     next,
     code,

@@ -167,6 +167,21 @@ describe('decideDrain', () => {
     expect(decideDrain(progress, before, config, now)).toMatchObject(expected);
   });
 
+  it('begins with its first pass, and not when that is over: a new node may have come by then', () => {
+    const passBegan = now - 20_000;
+    const tainted = { ...begun(0), drain: undefined };
+    expect(decideDrain(draining(), tainted, config, now, false, passBegan)).toMatchObject({
+      firstAt: passBegan,
+      startedAt: passBegan,
+      passes: 1,
+    });
+    expect(decideDrain(draining(), begun(5), config, now, false, passBegan)).toMatchObject({
+      firstAt: now - 5 * minute,
+      startedAt: now - 5 * minute,
+      passes: 4,
+    });
+  });
+
   it('asks about an orphan that is held back by others, at once when only a person helps', () => {
     const progress = draining({ remaining: 2, blockers: [bare], heldBack: 1 });
     expect(decideDrain(progress, begun(1), config, now).next).toBe('blocked');
