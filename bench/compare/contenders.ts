@@ -31,9 +31,13 @@ export interface Contender {
 }
 
 /** Karpenter makes the nodes in all of them; only the gate of its own repair differs. */
-const plain: ControlPlaneOptions = { karpenter: true };
-const repairing: ControlPlaneOptions = {
+const plain: ControlPlaneOptions = {
   karpenter: true,
+  // The fake kubelet would still send the heartbeat that was due when it fell silent.
+  heartbeatSeconds: 3_600,
+};
+const repairing: ControlPlaneOptions = {
+  ...plain,
   flags: { karpenter: ['-feature-gates=NodeRepair=true'] },
 };
 

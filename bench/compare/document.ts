@@ -25,13 +25,13 @@ export function printed(results: Results): string {
 
 /** What stands between the two markers. */
 export function generated(results: Results): string {
-  const { date, machine, versions, seed } = results;
+  const { date, machine, versions, seed, atOnce } = results;
   const { nodegap, node, ...tools } = versions;
   const named = Object.entries(tools).map(([name, version]) => `${name} ${version}`);
   return [
     begin,
     '',
-    `Run on ${date} by \`npm run compare\`, seed ${seed}, on ${machine}; nodegap ${nodegap} on Node ${node}, ${named.join(', ')}.`,
+    `Run on ${date} by \`npm run compare\`, seed ${seed}, ${atOnce} clusters at a time, on ${machine}; nodegap ${nodegap} on Node ${node}, ${named.join(', ')}.`,
     '',
     '## What came of it',
     '',
@@ -51,7 +51,7 @@ export function generated(results: Results): string {
     '',
     markdown(times(results)),
     '',
-    "nodegap's waits were a tenth of the defaults. What the configuration alone makes of a gap on a node that is older than its own grace, **computed, not measured**; the drain itself and the new node come on top:",
+    "What has to pass was a tenth of nodegap's defaults. What the configuration alone makes of a gap on a node older than its grace, **computed, not measured**; the work itself, the drain and the new node come on top:",
     '',
     markdown(computed(results)),
     '',

@@ -13,7 +13,7 @@ import type { Named } from './judge.ts';
 
 /** By how much the waits of the defaults are shortened. */
 export const shortening = 10;
-const scanEverySeconds = 15;
+const scanEverySeconds = 20;
 /** An attempt that waits when all is over may take this long to end, ms. */
 const stopPatience = 180_000;
 
@@ -27,7 +27,10 @@ function defaults(karpenterNodeRepair: RepairElsewhere): Config {
 /** The timings that a configuration has when it says nothing. */
 export const defaultTimings: Timings = defaults('on').timings;
 
-/** The defaults, with every wait a tenth of its length; limits of the breaker as they are. */
+/**
+ * The defaults, with everything that has to pass a tenth of its length. Times within which something
+ * has to come, and the limits of the breaker, are as they are.
+ */
 export function compareConfig(karpenterNodeRepair: RepairElsewhere): LoadedConfig {
   const base = defaults(karpenterNodeRepair);
   const short = (seconds: number) => seconds / shortening;
@@ -43,10 +46,8 @@ export function compareConfig(karpenterNodeRepair: RepairElsewhere): LoadedConfi
       holdDown: short(timings.holdDown),
       holdDownNodeNotReady: short(timings.holdDownNodeNotReady),
       holdUp: short(timings.holdUp),
-      drain: short(timings.drain),
       // Nobody is there to answer.
       approval: 60,
-      verification: short(timings.verification),
       poll: short(timings.poll),
     },
     breaker: {
@@ -109,20 +110,22 @@ export async function startNodegap(
   };
 }
 
-/** Tells of each attempt when it goes on to another task, for a person who looks on. */
+/** Tells of each attempt when it comes to another task, for a person who looks on. */
 async function tellSteps(
   operator: Operator,
   signal: AbortSignal,
   log: (line: string) => void,
 ): Promise<void> {
-  const last = new Map<string, string>();
+  const told = new Set<string>();
   for (let read = 0; !signal.aborted; ) {
     for (; read < operator.events.length; read += 1) {
       const event = operator.events[read];
       if (event === undefined || (event.kind === 'entered' && event.type !== 'Task')) continue;
-      if (last.get(event.execution) === event.state) continue;
-      last.set(event.execution, event.state);
-      log(`${event.input.node} attempt ${event.input.attempt}: ${event.state}`);
+      if (event.kind !== 'entered' && event.kind !== 'ended') continue;
+      const { execution, state, input } = event;
+      if (told.has(`${execution} ${state}`)) continue;
+      told.add(`${execution} ${state}`);
+      log(`${input.node} attempt ${input.attempt}: ${state}`);
     }
     await sleep(1_000, undefined, { signal }).catch(() => undefined);
   }

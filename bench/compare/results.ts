@@ -27,13 +27,20 @@ export interface ContenderResult {
 export interface Results {
   date: string;
   seed: number;
+  /** Clusters that shared the machine at a time. */
+  atOnce: number;
   machine: string;
   versions: Record<string, string>;
   timings: { used: Timings; defaults: Timings };
   contenders: ContenderResult[];
 }
 
-export function resultsOf(seed: number, contenders: ContenderResult[], now: number): Results {
+export function resultsOf(
+  seed: number,
+  atOnce: number,
+  contenders: ContenderResult[],
+  now: number,
+): Results {
   const cores = availableParallelism();
   const memory = Math.round(totalmem() / 2 ** 30);
   const versions = Object.fromEntries(TOOLS.map((tool) => [tool.name, toolVersion(tool)]));
@@ -42,6 +49,7 @@ export function resultsOf(seed: number, contenders: ContenderResult[], now: numb
   return {
     date: new Date(now).toISOString().slice(0, 10),
     seed,
+    atOnce,
     machine: `${cores} cores (${cpus()[0]?.model ?? 'unknown'}), ${memory} GiB`,
     versions: { nodegap: own.version, ...versions, node: process.version },
     timings: { used: compareConfig('on').config.timings, defaults: defaultTimings },
@@ -74,13 +82,17 @@ export interface Expected {
 }
 
 /**
- * A gap is acted on once its pod grace and the confirmation are over, at the next scan after that;
- * the drain begins when hold-down is over, too. For nodes older than their own grace.
+ * A gap is acted on once it is confirmed; the drain begins when hold-down is over, too. For a node
+ * and a pod that are older than their grace, as when a pod breaks that was well for long; `young` for
+ * a pod that was made anew with the fault.
  */
-export function expectedOf({ podGrace, confirmation, scan, holdDown }: Timings): Expected {
-  const earliest = podGrace + confirmation;
+export function expectedOf(
+  { podGrace, confirmation, scan, holdDown }: Timings,
+  pod: 'old' | 'young',
+): Expected {
+  const earliest = confirmation + (pod === 'young' ? podGrace : 0);
   return {
-    // It may begin up to a scan late, and be confirmed up to a scan late.
+    // It may be seen up to a scan late, and be confirmed up to a scan late.
     isolation: { earliest, latest: earliest + 2 * scan },
     drain: { earliest: earliest + holdDown },
   };

@@ -2,7 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Node } from '../../lib/kubernetes/objects.ts';
 import { startControlPlane } from '../../test/e2e/harness/control-plane.ts';
+import { nodes } from '../../test/e2e/harness/state.ts';
 import { prepare } from '../../test/e2e/support/rbac.ts';
 import { disruptionsOf } from './budgets.ts';
 import type { Contender } from './contenders.ts';
@@ -13,8 +15,8 @@ import { Observer } from './recording.ts';
 import type { ContenderResult } from './results.ts';
 import { makeWorld } from './world.ts';
 
-/** Nodes have to be older than nodegap's grace for them, or it would wait longer than it does. */
-const settleSeconds = 65;
+/** Of the youngest node: within nodegap's grace for nodes a fault would wait longer than it does. */
+const leastAgeSeconds = 62;
 
 export async function runContender(
   contender: Contender,
@@ -28,7 +30,7 @@ export async function runContender(
     await prepare(cluster);
     await makeWorld(cluster);
     say('every pool is well');
-    await sleep(settleSeconds * 1000);
+    await sleep(untilOldEnough(await nodes(cluster.client())));
     const observer = await Observer.start(cluster.client());
     const { recording } = observer;
     const atWork = await contender.start(cluster, say);
@@ -57,4 +59,9 @@ export async function runContender(
   } finally {
     await cluster.stop();
   }
+}
+
+function untilOldEnough(all: readonly Node[]): number {
+  const born = all.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
+  return Math.max(0, Math.max(...born) + leastAgeSeconds * 1000 - Date.now());
 }

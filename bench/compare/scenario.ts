@@ -82,10 +82,10 @@ export const schedule = {
   /** The DaemonSet meter gets a new image; all is well with it. */
   rollout: 100,
   /** The DaemonSet edge gets an image that crashes, with maxUnavailable 1; and it is mended. */
-  badRelease: 540,
-  mended: 650,
+  badRelease: 510,
+  mended: 620,
   /** Karpenter repairs after 10 minutes of NotReady, which begin up to half a minute late. */
-  end: 780,
+  end: 730,
 } as const;
 
 /** Seconds that the CNI takes to become Ready on a new node. */

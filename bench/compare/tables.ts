@@ -108,10 +108,13 @@ export function computed({ timings }: Results): Table {
     `${duration(isolation.earliest)} to ${duration(isolation.latest)}`,
     `${duration(drain.earliest)} at the earliest`,
   ];
+  const pods = { old: 'a pod that was well', young: 'a new pod that never was' } as const;
   return [
     ['timings', 'isolation after the gap', 'drain begins after the gap'],
-    row('of this run', expectedOf(timings.used)),
-    row('default', expectedOf(timings.defaults)),
+    ...(['old', 'young'] as const).flatMap((pod) => [
+      row(`of this run, ${pods[pod]}`, expectedOf(timings.used, pod)),
+      row(`default, ${pods[pod]}`, expectedOf(timings.defaults, pod)),
+    ]),
   ];
 }
 

@@ -55,7 +55,7 @@ function goodRun(): Results {
       problems: [],
     };
   });
-  return resultsOf(1, contenders, Date.parse('2026-11-30T00:00:00Z'));
+  return resultsOf(1, 3, contenders, Date.parse('2026-11-30T00:00:00Z'));
 }
 
 function changed(name: string, change: (result: ContenderResult) => void): Results {
@@ -188,7 +188,11 @@ describe('the timings of nodegap', () => {
   });
 
   test('say when a gap is acted on', () => {
-    expect(expectedOf(defaultTimings)).toEqual({
+    expect(expectedOf(defaultTimings, 'old')).toEqual({
+      isolation: { earliest: 60, latest: 180 },
+      drain: { earliest: 660 },
+    });
+    expect(expectedOf(defaultTimings, 'young')).toEqual({
       isolation: { earliest: 360, latest: 480 },
       drain: { earliest: 960 },
     });
