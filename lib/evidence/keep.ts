@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { EvidencePolicy } from '../config/model.ts';
-import { messageOf } from '../errors.ts';
+import { messageWithRemedy } from '../kubernetes/errors.ts';
 import type { ClusterReader, EvidenceStore } from '../ports.ts';
 import type { WorkflowState } from '../remediation/workflow-state.ts';
 import type { EvidencePhase, SavedEvidence } from './document.ts';
@@ -47,7 +47,7 @@ export async function keepEvidence(
     });
     return { kind: 'saved', saved: await evidence.save(document) };
   } catch (error) {
-    const message = `the evidence before the ${words[phase]} could not be saved: ${messageOf(error)}`;
+    const message = `the evidence before the ${words[phase]} could not be saved: ${messageWithRemedy(error)}`;
     return policy === 'required'
       ? { kind: 'refused', code: 'evidence-unsaved', message }
       : { kind: 'missing', message };

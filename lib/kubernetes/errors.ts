@@ -1,5 +1,10 @@
 /** Turns what the API server or the network answered into the typed errors of lib/errors.ts. */
-import { KubernetesError, type KubernetesErrorKind } from '../errors.ts';
+import {
+  isKubernetesError,
+  KubernetesError,
+  type KubernetesErrorKind,
+  messageOf,
+} from '../errors.ts';
 
 /** The parts of a meta/v1 Status that make a difference. */
 export interface Status {
@@ -173,6 +178,22 @@ export function deniedAccess(message: string): { verb: string; resource: string 
     verb,
     resource: group === undefined || group === '' ? resource : `${resource}.${group}`,
   };
+}
+
+/**
+ * The text of anything thrown, with what to apply when it is a refusal by RBAC: for where a hint
+ * does not get to, as in the reason of an entry or the outcome of an attempt.
+ */
+export function messageWithRemedy(error: unknown): string {
+  const message = messageOf(error);
+  return isKubernetesError(error, 'forbidden') ? withRemedy(message) : message;
+}
+
+/** The same for the message alone. */
+export function withRemedy(message: string): string {
+  return message.startsWith('not allowed to ')
+    ? `${message} (apply what \`nodegap rbac\` prints)`
+    : message;
 }
 
 /** Seconds of a Retry-After header in its number form, the only one that Kubernetes sends. */

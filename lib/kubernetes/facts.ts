@@ -1,9 +1,10 @@
 /** Reads a cluster once, completely, in the order that cannot make a pod seem missing. */
 import type { Clock } from '../clock.ts';
-import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
+import { isKubernetesError, KubernetesError } from '../errors.ts';
 import type { ClusterFacts, OptionalRead } from '../gap/model.ts';
 import type { ClusterReader } from '../ports.ts';
 import { eachOf } from './each-of.ts';
+import { messageWithRemedy } from './errors.ts';
 import { conditionOf, type KubernetesEvent, type NodeClaim, type Pod } from './objects.ts';
 
 export interface FactsOptions {
@@ -28,7 +29,8 @@ export async function readClusterFacts(
 ): Promise<ClusterFacts> {
   const readAt = clock.now();
   const [main, nodeClaims] = await Promise.all([readMainLists(reader), optionalNodeClaims(reader)]);
-  return { cluster, readAt, ...main, events: { ok: false, reason: 'not read' }, nodeClaims };
+  const events: ClusterFacts['events'] = { ok: false, reason: 'not read' };
+  return { cluster, readAt, ...clockAhead(reader, readAt, clock), ...main, events, nodeClaims };
 }
 
 /**
@@ -101,6 +103,23 @@ export async function readNodes(
   return { nodes: items, ...(resourceVersion === '' ? {} : { resourceVersion }) };
 }
 
+/**
+ * How far the clock here is ahead of the API server's, of which an answer came after `askedAt`, by
+ * its own account. However long the answer took, this is never more than it really is.
+ */
+export function clockAhead(
+  reader: ClusterReader,
+  askedAt: number,
+  clock: Clock,
+): Pick<ClusterFacts, 'clockAheadMs'> {
+  const serverTime = reader.load?.serverTime;
+  if (serverTime === undefined) return {};
+  // Its account has whole seconds, rounded down.
+  const ahead = Math.max(0, askedAt - (serverTime + 999));
+  const behind = Math.max(0, serverTime - clock.now());
+  return { clockAheadMs: ahead - behind };
+}
+
 /** A cluster without Karpenter's resource has no NodeClaims. */
 export function optionalNodeClaims(reader: ClusterReader): Promise<OptionalRead<NodeClaim>> {
   return optional('NodeClaims', async () => (await reader.listNodeClaims()) ?? []);
@@ -121,7 +140,7 @@ async function optional<T>(what: string, read: () => Promise<T[]>): Promise<Opti
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     const failed = isKubernetesError(error, 'forbidden') ? 'may not be read' : 'could not be read';
-    return { ok: false, reason: `${what} ${failed}: ${messageOf(error)}` };
+    return { ok: false, reason: `${what} ${failed}: ${messageWithRemedy(error)}` };
   }
 }
 

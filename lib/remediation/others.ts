@@ -3,9 +3,10 @@
  * the gaps, and only where there is a gap that might be acted on.
  */
 import type { ClusterConfig } from '../config/model.ts';
-import { isKubernetesError, KubernetesError, messageOf, NodegapError } from '../errors.ts';
+import { KubernetesError, messageOf, NodegapError } from '../errors.ts';
 import type { ClusterFacts, Fault, OptionalRead } from '../gap/model.ts';
 import { eachOf } from '../kubernetes/each-of.ts';
+import { messageWithRemedy } from '../kubernetes/errors.ts';
 import { conditionOf, type Node } from '../kubernetes/objects.ts';
 import type {
   InstanceReading,
@@ -98,8 +99,10 @@ async function remediationsIn(reader: ClusterReader): Promise<OptionalRead<Remed
     return { ok: true, items: (await reader.listRemediations?.()) ?? [] };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    const hint = isKubernetesError(error, 'forbidden') ? ' (see nodegap rbac)' : '';
-    return { ok: false, reason: `NodeHealthChecks could not be read: ${messageOf(error)}${hint}` };
+    return {
+      ok: false,
+      reason: `NodeHealthChecks could not be read: ${messageWithRemedy(error)}`,
+    };
   }
 }
 
@@ -210,6 +213,6 @@ async function leaseOf(reader: ClusterReader, node: string): Promise<LeaseReadin
     return await reader.getNodeLease(node);
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    return { kind: 'unread', reason: messageOf(error) };
+    return { kind: 'unread', reason: messageWithRemedy(error) };
   }
 }

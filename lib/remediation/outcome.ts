@@ -1,4 +1,5 @@
 import type { Config } from '../config/model.ts';
+import { withRemedy } from '../kubernetes/errors.ts';
 import type { Scope } from '../safety/scope.ts';
 import { parallelCapCodes } from './free-places.ts';
 import type { WorkflowState } from './workflow-state.ts';
@@ -93,7 +94,8 @@ function endingOf(state: WorkflowState, config: Config | undefined, now: number)
   if (state.failure !== undefined) {
     return {
       code: 'failed',
-      message: `${state.failure.Error}: ${reasonIn(state.failure.Cause)}${remedyFor(state.failure)}`,
+      // No hint outlives a Lambda.
+      message: `${state.failure.Error}: ${withRemedy(reasonIn(state.failure.Cause))}`,
       voice: 'alert',
       node: nodeAfter(state),
       nextAttempt: now + afterFailureMs(state.attempt),
@@ -254,13 +256,6 @@ function afterFailureMs(attempt: number): number {
  */
 function reasonIn(cause = 'no more is known'): string {
   return firstLine(/^\{/.test(cause) ? (messageIn(cause) ?? cause) : cause);
-}
-
-/** What to apply when RBAC has refused (lib/kubernetes/errors.ts): a hint does not outlive a Lambda. */
-function remedyFor(failure: NonNullable<WorkflowState['failure']>): string {
-  const isRefused = failure.Error === 'Kubernetes.forbidden';
-  const isMissingRight = isRefused && /^not allowed to /.test(reasonIn(failure.Cause));
-  return isMissingRight ? ' (apply what `nodegap rbac` prints)' : '';
 }
 
 function messageIn(json: string): string | undefined {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { deniedAccess, errorFromAnswer, parseStatus } from '../../lib/kubernetes/errors.ts';
+import { KubernetesError } from '../../lib/errors.ts';
+import {
+  deniedAccess,
+  errorFromAnswer,
+  messageWithRemedy,
+  parseStatus,
+} from '../../lib/kubernetes/errors.ts';
 
 const request = { method: 'GET', path: '/api/v1/nodes' };
 
@@ -82,5 +88,20 @@ describe('deniedAccess', () => {
       ),
     ).toEqual({ verb: 'create', resource: 'pods/eviction' });
     expect(deniedAccess('quota exceeded')).toBeUndefined();
+  });
+});
+
+describe('messageWithRemedy', () => {
+  it('says what to apply when RBAC refused, and nothing of it otherwise', () => {
+    const refused = new KubernetesError('forbidden', 'not allowed to list nodes: no');
+    expect(messageWithRemedy(refused)).toBe(
+      'not allowed to list nodes: no (apply what `nodegap rbac` prints)',
+    );
+    for (const other of [
+      new KubernetesError('forbidden', 'PATCH /x was answered with 403: a policy'),
+      new KubernetesError('server', 'not allowed to say'),
+    ]) {
+      expect(messageWithRemedy(other)).toBe(other.message);
+    }
   });
 });

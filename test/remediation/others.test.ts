@@ -192,13 +192,14 @@ describe('readOthers', () => {
     const others = await read({
       reader: {
         listRemediations: async () => {
-          throw new KubernetesError('forbidden', 'no', { status: 403 });
+          throw new KubernetesError('forbidden', 'not allowed to list them', { status: 403 });
         },
       },
     });
     expect(doubtAboutOthers(others)).toEqual({
       code: 'remediations-unreadable',
-      message: 'NodeHealthChecks could not be read: no (see nodegap rbac)',
+      message:
+        'NodeHealthChecks could not be read: not allowed to list them (apply what `nodegap rbac` prints)',
     });
   });
 });
