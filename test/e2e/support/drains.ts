@@ -7,7 +7,7 @@ import { waitFor } from '../harness/wait.ts';
 import type { ObservedRun } from './observed-run.ts';
 import type { ConfigChanges, Operator } from './operator.ts';
 import type { Scene } from './scene.ts';
-import { hasOwnTaint, markOf, shapeOf } from './traces.ts';
+import { disruptionOf, hasOwnTaint, markOf, shapeOf } from './traces.ts';
 
 const patience = 180_000;
 
@@ -106,6 +106,13 @@ export function evictionsOf({ writes }: ObservedRun, { metadata }: Pod): AuditEn
     ({ subresource, namespace, name }) =>
       subresource === 'eviction' && namespace === metadata.namespace && name === metadata.name,
   );
+}
+
+/** That the API server took the pod away once, when nodegap asked it to, and never by deletion. */
+export function expectEvicted(run: ObservedRun, pod: Pod): void {
+  const codes = evictionsOf(run, pod).map(({ code }) => code);
+  expect(codes.filter((code) => code === 201)).toHaveLength(1);
+  expect(disruptionOf(run.podChanges, pod.metadata.uid)).toBe('EvictionByEvictionAPI');
 }
 
 /** The deletions that were asked for, as `resource name`. */
