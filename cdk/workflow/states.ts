@@ -28,6 +28,12 @@ const passingErrors = [
   'Lambda.TooManyRequestsException',
 ];
 
+/**
+ * An API server that has just started answers so until it has read the roles and bindings. What is
+ * denied for good is told a little later for it.
+ */
+const deniedErrors = ['Kubernetes.forbidden', 'Kubernetes.unauthorised'];
+
 /** A function that took too long or fell over: tried again, but not often. */
 const diedErrors = ['Sandbox.Timedout', 'Runtime.ExitError', 'Lambda.Unknown'];
 
@@ -46,6 +52,11 @@ export function addRetries(
   state.addRetry({
     // The time of a task that waits for a person runs out only once.
     errors: options.alsoTimeouts ? ['States.Timeout', ...diedErrors] : diedErrors,
+    interval: Duration.seconds(10),
+    maxAttempts: 2,
+  });
+  state.addRetry({
+    errors: deniedErrors,
     interval: Duration.seconds(10),
     maxAttempts: 2,
   });

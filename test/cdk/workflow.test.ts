@@ -115,8 +115,8 @@ describe('the shipped workflow', () => {
 });
 
 /**
- * What a task is tried again for, by who says so. Everything else is for good: a refusal of IAM or
- * RBAC, a wrong input, a broken record, a bug.
+ * What a task is tried again for, by who says so. Everything else is for good: a refusal of IAM, a
+ * wrong input, a broken record, a bug.
  */
 const passing = {
   // https://docs.aws.amazon.com/step-functions/latest/dg/bp-lambda-serviceexception.html
@@ -137,6 +137,8 @@ const passing = {
     'Kubernetes.stale',
     'NodeConflict',
   ],
+  // An API server that has just started has not read its roles yet: test/e2e/scenarios.
+  kubernetesThatStarts: ['Kubernetes.forbidden', 'Kubernetes.unauthorised'],
   dynamodb: ['State.Unavailable', 'State.Contended'],
   sns: ['Notice.Unavailable'],
   eks: ['Eks.failed'],
