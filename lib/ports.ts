@@ -65,6 +65,8 @@ export interface ApiLoad {
   bytesReceived: number;
   /** Body bytes after decompression. */
   bytesDecoded: number;
+  /** What the server's clock showed with its last answer: epoch ms, in whole seconds. */
+  serverTime?: number;
 }
 
 /** Reads of one cluster. Lists are complete or they throw; a missing single object is undefined. */

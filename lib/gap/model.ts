@@ -50,6 +50,11 @@ export interface ClusterFacts {
   quick?: QuickCoverage;
   /** When the first list was asked for, epoch milliseconds. */
   readAt: number;
+  /**
+   * By how many milliseconds the clock here is at least ahead of the API server's, or behind it when
+   * negative; 0 within what can be told. Absent where nobody tells.
+   */
+  clockAheadMs?: number;
   /** The state of the cluster that the nodes were read at; absent where nobody tells. */
   resourceVersion?: string;
   nodes: Node[];

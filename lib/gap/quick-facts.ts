@@ -13,7 +13,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { eachOf } from '../kubernetes/each-of.ts';
-import { optionalNodeClaims, readNodes, withEvents } from '../kubernetes/facts.ts';
+import { clockAhead, optionalNodeClaims, readNodes, withEvents } from '../kubernetes/facts.ts';
 import type { DaemonSet, Node, Pod } from '../kubernetes/objects.ts';
 import type { ClusterReader, PodRow, QuickReads } from '../ports.ts';
 import { detect } from './detect.ts';
@@ -110,7 +110,8 @@ async function readWithoutPods(
   const daemonSets = await reader.listDaemonSets();
   const nodeClaims = await claims;
   const events: ClusterFacts['events'] = { ok: false, reason: 'not read' };
-  return { cluster, readAt, ...nodes, daemonSets, nodeClaims, events };
+  const ahead = clockAhead(reader, readAt, clock);
+  return { cluster, readAt, ...ahead, ...nodes, daemonSets, nodeClaims, events };
 }
 
 /** Undefined when a full list is needed or costs no more. */

@@ -187,6 +187,7 @@ export function createTransport(options: TransportOptions): StreamingTransport {
       outgoing.on('error', fail);
       outgoing.on('response', (incoming) => {
         answering = true;
+        noteServerTime(stats, incoming.headers.date);
         if (incoming.statusCode === 429) stats.throttled += 1;
         const chunks: Buffer[] = [];
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -270,6 +271,13 @@ export function createTransport(options: TransportOptions): StreamingTransport {
       streamAgent.destroy();
     },
   };
+}
+
+/** kube-apiserver dates every answer; a simulator may not. */
+function noteServerTime(stats: TransportStats, date: string | undefined): void {
+  const time = date === undefined ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(time)) delete stats.serverTime;
+  else stats.serverTime = time;
 }
 
 /** A failure on a connection that had served before: most likely closed while idle. */

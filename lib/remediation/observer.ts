@@ -23,6 +23,7 @@ export function observerOf(
     nodeGraceMs: config.timings.nodeGrace * 1000,
     tookMs: now - facts.readAt,
     ...(usualMs === undefined ? {} : { usualMs }),
+    ...(facts.clockAheadMs === undefined ? {} : { clockAheadMs: facts.clockAheadMs }),
   });
 }
 

@@ -4,6 +4,7 @@ import { conditionTypeOf, faultsOf, faultText, isConditionFault, subjectOf } fro
 import type { Fault } from '../gap/model.ts';
 import { poolOf } from '../gap/node-kinds.ts';
 import { conditionOf, keyOf, type Node, type NodeClaim, type Pod } from '../kubernetes/objects.ts';
+import { toleratedSkewMs } from '../safety/observer-health.ts';
 import { instanceOf } from './replacement.ts';
 import type {
   CommittedReplacement,
@@ -41,9 +42,13 @@ function cameSince(object: Node | NodeClaim, before: CommittedReplacement): bool
     uid !== before.nodeUid &&
     deletionTimestamp === undefined &&
     createdAt !== undefined &&
-    // Creation times have whole seconds.
-    createdAt >= Math.floor(before.since / 1000) * 1000
+    createdAt >= earliest(before)
   );
+}
+
+/** Creation times have whole seconds, and are of the API server's clock, `since` is of ours. */
+function earliest({ since }: CommittedReplacement): number {
+  return Math.floor(since / 1000) * 1000 - toleratedSkewMs;
 }
 
 /** Gaps of the same DaemonSets on new nodes, past every grace: a new node that does no better. */
@@ -121,6 +126,6 @@ export function wasDrained(pod: Pod, before: CommittedReplacement): boolean {
     pod.metadata.deletionTimestamp === undefined &&
     owner !== undefined &&
     before.owners.includes(owner.uid) &&
-    createdAt >= Math.floor(before.since / 1000) * 1000
+    createdAt >= earliest(before)
   );
 }

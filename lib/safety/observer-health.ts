@@ -1,7 +1,8 @@
 /**
  * Whether nodegap itself sees well. When most nodes seem to fail in one read, the fault is more
  * likely on the way to them (control plane, network, a node controller that is down) than in each;
- * and an API server that answers much later than usual shows a past that nobody knows the age of.
+ * an API server that answers much later than usual shows a past that nobody knows the age of; and
+ * by a clock that is wrong no age is right, nor what came before what.
  */
 import { nodeHealthOf } from '../gap/node-health.ts';
 import { createdAt } from '../gap/timing.ts';
@@ -19,6 +20,8 @@ export interface ObserverFacts {
   /** How long the read took, and how long it takes otherwise, where that is known. */
   tookMs?: number;
   usualMs?: number;
+  /** As of ClusterFacts. */
+  clockAheadMs?: number;
 }
 
 export interface ObserverDoubt {
@@ -38,10 +41,20 @@ const slowestMs = 60_000;
 const fastMs = 10_000;
 const slowFactor = 5;
 
+/** Clocks may differ by this. NTP keeps them within a second, and graces are minutes. */
+export const toleratedSkewMs = 5_000;
+
 /** Why the read cannot be believed as a whole, or undefined when it can. */
 export function observerDoubt(facts: ObserverFacts): ObserverDoubt | undefined {
-  const message = waveIn(facts) ?? slowness(facts);
+  const message = skew(facts) ?? waveIn(facts) ?? slowness(facts);
   return message === undefined ? undefined : { code: 'observer-unwell', message };
+}
+
+function skew({ clockAheadMs = 0 }: ObserverFacts): string | undefined {
+  if (Math.abs(clockAheadMs) <= toleratedSkewMs) return undefined;
+  const seconds = Math.round(Math.abs(clockAheadMs) / 1000);
+  const side = clockAheadMs > 0 ? 'ahead of' : 'behind';
+  return `the clock here is ${seconds} s or more ${side} that of the API server, so no age can be told: set the clock`;
 }
 
 function waveIn({ nodes, now, isCounted, zoneOf, nodeGraceMs }: ObserverFacts): string | undefined {

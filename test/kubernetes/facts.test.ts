@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KubernetesError } from '../../lib/errors.ts';
 import {
+  clockAhead,
   eventSubjects,
   readClusterFacts,
   readFactsWithEvents,
@@ -192,5 +193,25 @@ describe('eventSubjects', () => {
       nodeClaims: { ok: true as const, items: [] },
     };
     expect(eventSubjects(facts)).toEqual(['on-up', 'on-gone']);
+  });
+});
+
+describe('clockAhead', () => {
+  const at = (serverTime: number | undefined, askedAt: number, now: number) => {
+    const load = { requests: 1, throttled: 0, bytesReceived: 0, bytesDecoded: 0 };
+    const { reader } = fakeReader({
+      load: serverTime === undefined ? load : { ...load, serverTime },
+    });
+    return clockAhead(reader, askedAt, { now: () => now }).clockAheadMs;
+  };
+
+  it.each<[string, number | undefined, number, number, number | undefined]>([
+    ['nothing where the server does not date its answers', undefined, 70_000, 70_100, undefined],
+    ['none for an answer within the second', 70_000, 70_900, 70_950, 0],
+    ['none for an answer that took long', 90_000, 70_000, 90_500, 0],
+    ['what is certain of a clock that is ahead', 10_000, 70_000, 70_100, 59_001],
+    ['what is certain of a clock that is behind', 130_000, 70_000, 70_100, -59_900],
+  ])('tells %s', (_, serverTime, askedAt, now, ahead) => {
+    expect(at(serverTime, askedAt, now)).toBe(ahead);
   });
 });

@@ -179,7 +179,7 @@ describe('judgeReplacement', () => {
     ],
     [
       'a pod that pended before the drain',
-      { pods: [pod('web-0', { creationTimestamp: at(-121) })] },
+      { pods: [pod('web-0', { creationTimestamp: at(-130) })] },
     ],
     [
       'a pending pod is being deleted',

@@ -33,6 +33,21 @@ const doubtOf = (of: Node[], more: Partial<ObserverFacts> = {}) =>
     ...more,
   })?.message;
 
+describe("a clock that differs from the API server's", () => {
+  it.each<[number | undefined, string | undefined]>([
+    [undefined, undefined],
+    [0, undefined],
+    [5_000, undefined],
+    [-5_000, undefined],
+    [59_400, 'the clock here is 59 s or more ahead of that of the API server'],
+    [-61_000, 'the clock here is 61 s or more behind that of the API server'],
+  ])('by %s ms', (clockAheadMs, message) => {
+    const doubt = doubtOf(nodes(3), clockAheadMs === undefined ? {} : { clockAheadMs });
+    if (message === undefined) expect(doubt).toBeUndefined();
+    else expect(doubt).toContain(message);
+  });
+});
+
 describe('observerDoubt', () => {
   it.each<[string, Node[], boolean]>([
     ['all well', nodes(10), false],

@@ -70,6 +70,8 @@ export async function serveHttp(
   options: HttpServerOptions,
 ): Promise<ServedCluster> {
   const server = createServer((incoming, outgoing) => {
+    // It would be the time of this computer, and not that of the simulation.
+    outgoing.sendDate = false;
     answerOne(api, options, incoming, outgoing).catch((error: unknown) => {
       // A fault of the simulation itself: visible in the answer, never a hanging request.
       send(outgoing, toAnswer(usualRefusal(500, { message: String(error) })));
