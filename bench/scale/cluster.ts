@@ -6,7 +6,7 @@
  * makes a node for each, and another one when it is evicted. Pods of `web-POOL` are small and go
  * wherever there is room.
  */
-import type { Node, Pod } from '../../lib/kubernetes/objects.ts';
+import type { DaemonSet, Node } from '../../lib/kubernetes/objects.ts';
 import type { KubeClient } from '../../test/e2e/harness/client.ts';
 import { type ControlPlane, startControlPlane } from '../../test/e2e/harness/control-plane.ts';
 import {
@@ -104,6 +104,14 @@ export async function populate(
   return { controlPlane, pools, workloads, nodesByPool: pools.map((pool) => namesIn(all, pool)) };
 }
 
+/** How many pods of Deployments are available, by what their controller counts. */
+export async function availablePods(client: KubeClient): Promise<number> {
+  const deployments = await client.list<{ status?: { availableReplicas?: number } }>(
+    '/apis/apps/v1/deployments',
+  );
+  return deployments.reduce((sum, { status }) => sum + (status?.availableReplicas ?? 0), 0);
+}
+
 async function makePool(client: KubeClient, { name, zone }: PoolPlan): Promise<void> {
   for (const manifest of nodePoolManifests({ name, zone })) {
     if (manifest.kind === 'NodePool') {
@@ -148,8 +156,9 @@ async function nodesReady(client: KubeClient, size: number, ...rest: Watching) {
 
 async function podsReady(client: KubeClient, size: number, ...rest: Watching) {
   await progress('pods', size, ...rest, async () => {
-    const all = await client.list<Pod>('/api/v1/pods?resourceVersion=0');
-    return all.filter(isReady).length;
+    const daemonSets = await client.list<DaemonSet>('/apis/apps/v1/daemonsets');
+    const ready = daemonSets.reduce((sum, { status }) => sum + (status.numberReady ?? 0), 0);
+    return ready + (await availablePods(client));
   });
 }
 

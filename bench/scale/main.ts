@@ -1,8 +1,9 @@
 /** `npm run scale`: 5 % of many nodes gapped, and how long nodegap takes to repair all of them. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { loadConfig } from '../../lib/config/load.ts';
 import { populate, startForScale } from './cluster.ts';
 import { printed } from './print.ts';
 import { failuresOf } from './result.ts';
@@ -14,7 +15,7 @@ const { values } = parseArgs({
     percent: { type: 'string', default: '5' },
     config: { type: 'string', default: join(import.meta.dirname, '..', 'scale.yaml') },
     patience: { type: 'string', default: '30' },
-    keep: { type: 'boolean', default: false },
+    logs: { type: 'string' },
     json: { type: 'string' },
   },
 });
@@ -28,7 +29,8 @@ const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
 
 const size = number('nodes');
-readFileSync(values.config);
+// A mistake in it is told before half an hour has passed.
+loadConfig(readFileSync(values.config, 'utf8'), values.config);
 const controlPlane = await startForScale(log);
 try {
   const cluster = await populate(controlPlane, size, log, ending.signal);
@@ -50,7 +52,7 @@ try {
   console.error(controlPlane.collectLogs());
   throw error;
 } finally {
-  if (values.keep) console.error(`logs: ${controlPlane.logs}`);
+  if (values.logs !== undefined) cpSync(controlPlane.logs, values.logs, { recursive: true });
   await controlPlane.stop();
 }
 

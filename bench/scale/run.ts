@@ -1,12 +1,12 @@
 /** One repair of many nodes: nodegap sees a cluster that is well, then the gaps are made. */
 import { join } from 'node:path';
-import type { NodeClaim, Pod } from '../../lib/kubernetes/objects.ts';
+import type { NodeClaim } from '../../lib/kubernetes/objects.ts';
 import type { Component } from '../../test/e2e/harness/control-plane.ts';
 import { nodeClaims } from '../../test/e2e/harness/state.ts';
 import { waitFor } from '../../test/e2e/harness/wait.ts';
 import { catalogue } from '../daemonsets.ts';
 import { NodegapProcess } from './child.ts';
-import type { ScaleCluster } from './cluster.ts';
+import { availablePods, type ScaleCluster } from './cluster.ts';
 import { observe } from './observe.ts';
 import { type Fault, faultsOn } from './plan.ts';
 import { countRequests, labelOf, wrongRequests } from './requests.ts';
@@ -158,21 +158,11 @@ async function waitForWorkloads(
   { patienceMs, log }: RunOptions,
 ): Promise<void> {
   const wanted = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
-  await waitFor(
-    async () => {
-      const path = '/api/v1/namespaces/default/pods?resourceVersion=0';
-      const pods = await controlPlane.client().list<Pod>(path);
-      return (
-        pods.filter(({ metadata, status }) => {
-          const ready = status.conditions?.some(
-            ({ type, status: value }) => type === 'Ready' && value === 'True',
-          );
-          return ready && metadata.deletionTimestamp === undefined;
-        }).length === wanted
-      );
-    },
-    { timeout: patienceMs, interval: 2_000, what: `${wanted} pods of workloads to be Ready again` },
-  );
+  await waitFor(async () => (await availablePods(controlPlane.client())) === wanted, {
+    timeout: patienceMs,
+    interval: 2_000,
+    what: `${wanted} pods of workloads to be available again`,
+  });
   log('all workloads are available again');
 }
 
