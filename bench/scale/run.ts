@@ -40,6 +40,8 @@ export async function repairAll(cluster: ScaleCluster, options: RunOptions): Pro
   const client = controlPlane.client();
   const faults = faultsOn(nodesByPool, options.gapped);
   const claims = claimsOf(await nodeClaims(client), faults);
+  // What was tried to see whether the policy is in force is not nodegap's.
+  const before = controlPlane.audit('actuator').length;
   const observer = await observe(client, workloads, catalogue.length);
   const nodegap = new NodegapProcess(
     [controlPlane.kubeconfig('actuator'), options.config, join(controlPlane.logs, 'nodegap.log')],
@@ -60,7 +62,7 @@ export async function repairAll(cluster: ScaleCluster, options: RunOptions): Pro
       what: `${quietScans} scans of a cluster that is well`,
       abortIf,
     });
-    const quiet = controlPlane.audit('actuator').length;
+    const quiet = controlPlane.audit('actuator').length - before;
     const alarms = nodegap.scans.reduce((sum, { result }) => sum + result.gaps, 0);
     const scansBefore = nodegap.scans.length;
     const usageBefore = usageNow(cluster, nodegap.pid);
@@ -98,7 +100,7 @@ export async function repairAll(cluster: ScaleCluster, options: RunOptions): Pro
     await observer.stop();
     const { budgets, replacements } = observer;
     const broken = new Set(faults.map(({ node }) => node));
-    const requests = controlPlane.audit('actuator');
+    const requests = controlPlane.audit('actuator').slice(before);
     const touched = replacements.touched().filter((node) => !broken.has(node));
     return {
       nodes: nodesByPool.flat().length,
