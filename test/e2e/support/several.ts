@@ -1,12 +1,13 @@
 /** Several DaemonSets in one scene, so that one nodegap meets many causes at the same time. */
 import type { Config } from '../../../lib/config/model.ts';
+import type { Detection } from '../../../lib/gap/model.ts';
 import type { KubernetesEvent, Node, Pod } from '../../../lib/kubernetes/objects.ts';
 import { writesIn } from '../harness/audit.ts';
 import { applyDaemonSet, type DaemonSetOptions } from '../harness/objects.ts';
 import { isReady, podsOf } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import type { ObservedRun } from './observed-run.ts';
-import type { ConfigChanges } from './operator.ts';
+import type { ConfigChanges, Operator } from './operator.ts';
 import type { Scene } from './scene.ts';
 
 const patience = 180_000;
@@ -121,6 +122,19 @@ export function changesIn(run: ObservedRun): string[] {
 /** What every notice of the run said. */
 export function said(run: Pick<ObservedRun, 'notices'>): string {
   return run.notices.map(({ subject, body }) => `${subject}\n${body}`).join('\n---\n');
+}
+
+/** Waits until all gaps have lasted long enough to be acted on, and some scans more. */
+export async function allConfirmed(operator: Operator): Promise<Detection> {
+  const detection = await waitFor(
+    async () => {
+      const found = await operator.detection();
+      return found.gaps.length > 0 && found.gaps.every(({ confirmed }) => confirmed) && found;
+    },
+    { timeout: patience, interval: 1_000, what: 'all gaps to be confirmed' },
+  );
+  await operator.moreScans(3);
+  return detection;
 }
 
 /** Waits until the API server refuses the pods of a DaemonSet, and its controller says so. */
