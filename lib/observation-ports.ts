@@ -1,6 +1,7 @@
 /** Ports of what others say of nodes, besides the Node object itself. Part of ports.ts. */
 
 /** The node's Lease in kube-node-lease. `renewedAt` is epoch ms, by the clock of the node. */
+import type { KubernetesEvent } from './kubernetes/objects.ts';
 export type LeaseReading =
   | { kind: 'read'; renewedAt: number }
   | { kind: 'absent' }
@@ -34,3 +35,13 @@ export interface NodeGroupRepairs {
   /** @throws NodegapError when EKS does not tell. */
   repairOf(cluster: string, nodeGroup: string): Promise<'on' | 'off'>;
 }
+
+/**
+ * Events about those of the objects of a kind in a namespace, without the ones that only say that a
+ * pod gets on. For many objects: the API server goes through as many events for each one alone.
+ */
+export type ListEventsAbout = (
+  kind: 'Pod' | 'DaemonSet',
+  namespace: string,
+  uids: ReadonlySet<string>,
+) => Promise<KubernetesEvent[]>;

@@ -14,7 +14,7 @@ import type {
   VolumeAttachment,
 } from './kubernetes/objects.ts';
 import type { WholeReads } from './kubernetes/whole-reads.ts';
-import type { LeaseReading, Remediation } from './observation-ports.ts';
+import type { LeaseReading, ListEventsAbout, Remediation } from './observation-ports.ts';
 
 export type { EvidenceStore } from './evidence/document.ts';
 
@@ -83,6 +83,7 @@ export interface ClusterReader {
   listUnscheduledPods(): Promise<Pod[]>;
   /** Events about the object with that uid. */
   listEventsOf(uid: string): Promise<KubernetesEvent[]>;
+  listEventsAbout?: ListEventsAbout;
   listPodDisruptionBudgets(): Promise<PodDisruptionBudget[]>;
   /** Of all nodes: the API server cannot select them by node. */
   listVolumeAttachments(): Promise<VolumeAttachment[]>;

@@ -15,6 +15,8 @@ export interface FactsOptions {
 }
 
 const defaultMaxEventSubjects = 200;
+/** Up to so many, the events of each are read by themselves: the answers are small. */
+const fewEventSubjects = 8;
 
 /**
  * One read of nodes, DaemonSets and pods, in that order: a younger list can only show more pods,
@@ -61,7 +63,7 @@ export async function withEvents(
           ok: false,
           reason: `${subjects.length} objects need their events read, more than the ${limit} that one scan reads`,
         }
-      : await optional('events', () => readEvents(reader, subjects));
+      : await optional('events', () => readEvents(reader, subjects, facts));
   return { ...facts, events };
 }
 
@@ -125,10 +127,45 @@ export function optionalNodeClaims(reader: ClusterReader): Promise<OptionalRead<
   return optional('NodeClaims', async () => (await reader.listNodeClaims()) ?? []);
 }
 
-async function readEvents(reader: ClusterReader, subjects: string[]): Promise<KubernetesEvent[]> {
+/**
+ * Nothing is indexed by the object that an event is about: to find those of one, the API server goes
+ * through all there are. From a few objects on it costs less to have those of a namespace at once.
+ */
+async function readEvents(
+  reader: ClusterReader,
+  subjects: string[],
+  facts: ClusterFacts,
+): Promise<KubernetesEvent[]> {
+  const { listEventsAbout } = reader;
+  if (listEventsAbout !== undefined && subjects.length > fewEventSubjects) {
+    return readEventsAtOnce(listEventsAbout, new Set(subjects), facts);
+  }
   const found: KubernetesEvent[][] = [];
   await eachOf([...subjects.entries()], async ([index, uid]) => {
     found[index] = await reader.listEventsOf(uid);
+  });
+  return found.flat();
+}
+
+async function readEventsAtOnce(
+  listEventsAbout: NonNullable<ClusterReader['listEventsAbout']>,
+  subjects: ReadonlySet<string>,
+  { pods, daemonSets }: ClusterFacts,
+): Promise<KubernetesEvent[]> {
+  const kinds = [
+    { kind: 'Pod', objects: pods },
+    { kind: 'DaemonSet', objects: daemonSets },
+  ] as const;
+  const lists = kinds.flatMap(({ kind, objects }) => {
+    const asked = objects.filter(({ metadata }) => subjects.has(metadata.uid));
+    const byNamespace = Map.groupBy(asked, ({ metadata }) => metadata.namespace ?? '');
+    return [...byNamespace].map(([namespace, members]) => {
+      return { kind, namespace, uids: new Set(members.map(({ metadata }) => metadata.uid)) };
+    });
+  });
+  const found: KubernetesEvent[][] = [];
+  await eachOf([...lists.entries()], async ([index, { kind, namespace, uids }]) => {
+    found[index] = await listEventsAbout(kind, namespace, uids);
   });
   return found.flat();
 }

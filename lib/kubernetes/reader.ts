@@ -33,6 +33,21 @@ const nodeLeases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leas
 const nodeHealthChecks = '/apis/remediation.medik8s.io/v1alpha1/nodehealthchecks';
 
 /**
+ * Reasons of events that every pod has when it gets on, and that no cause is told by: most of all
+ * events there are. (k8s.io/kubernetes pkg/kubelet/events, pkg/controller/controller_utils.go)
+ */
+const uneventful = [
+  'Scheduled',
+  'Pulling',
+  'Pulled',
+  'Created',
+  'Started',
+  'Killing',
+  'SuccessfulCreate',
+  'SuccessfulDelete',
+];
+
+/**
  * The reads of `ClusterReader` over one transport. Every list is complete or throws a
  * KubernetesError; a single object that is not there is undefined.
  */
@@ -74,6 +89,18 @@ export function createReader(
       list(pods, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }, projectPod),
     listEventsOf: (uid) =>
       list(events, { fieldSelector: `involvedObject.uid=${uid}` }, projectEvent),
+    async listEventsAbout(kind, namespace, uids) {
+      const without = uneventful.map((reason) => `reason!=${reason}`);
+      const found = await list(
+        `/api/v1/namespaces/${segment(namespace)}/events`,
+        { fieldSelector: [`involvedObject.kind=${kind}`, ...without].join() },
+        (raw) => {
+          const event = projectEvent(raw);
+          return uids.has(event.involvedObject.uid ?? '') ? event : undefined;
+        },
+      );
+      return found.filter((event) => event !== undefined);
+    },
     listPodDisruptionBudgets: () => list(budgets, {}, projectPodDisruptionBudget),
     listVolumeAttachments: () => list(volumeAttachments, {}, projectVolumeAttachment),
     async listNodeClaims() {

@@ -130,6 +130,34 @@ describe('readFactsWithEvents', () => {
     expect(calls.filter((name) => name === 'events a')).toHaveLength(1);
   });
 
+  it('reads those of many subjects at once, by kind and namespace', async () => {
+    const asked: string[] = [];
+    const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
+    const { reader, calls } = fakeReader({
+      listDaemonSetPods: async () => names.map((name) => pod(name, 'False')),
+      listEventsAbout: async (kind, namespace, uids) => {
+        asked.push(`${kind} ${namespace} ${uids.size}`);
+        return [...uids].map(event);
+      },
+    });
+    const { events } = await readFactsWithEvents(reader, 'c', clock);
+    expect(asked).toEqual(['Pod ns 8', 'DaemonSet ns 1']);
+    expect(events).toEqual({ ok: true, items: [...names, 'd'].map(event) });
+    expect(calls.some((name) => name.startsWith('events'))).toBe(false);
+  });
+
+  it('reads those of a few subjects one by one, and of many where the reader can no better', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
+    const many = fakeReader({
+      listDaemonSetPods: async () => names.map((name) => pod(name, 'No')),
+    });
+    await readFactsWithEvents(many.reader, 'c', clock);
+    expect(many.calls.filter((name) => /^events p.$/.test(name))).toHaveLength(8);
+    const few = fakeReader({ listEventsAbout: () => Promise.reject(new Error('not asked')) });
+    await readFactsWithEvents(few.reader, 'c', clock);
+    expect(few.calls.filter((name) => /^events \w+$/.test(name))).toHaveLength(3);
+  });
+
   it('reads none and says why when there are more subjects than the bound', async () => {
     const { reader, calls } = fakeReader();
     const options = { subjectsOf: () => ['a', 'b', 'c'], maxEventSubjects: 2 };

@@ -81,6 +81,19 @@ describe('lists', () => {
     });
   });
 
+  it('asks once for the telling events of many objects, and drops those of others', async () => {
+    const about = (uid: string) => ({ ...object, involvedObject: { kind: 'Pod', uid } });
+    const { server, reader } = await readerOf(() => page([about('u1'), about('u2'), about('u3')]));
+    const found = await reader.listEventsAbout?.('Pod', 'kube-system', new Set(['u1', 'u3']));
+    expect(found?.map(({ involvedObject }) => involvedObject.uid)).toEqual(['u1', 'u3']);
+    expect(server.asked.map(({ path }) => path)).toEqual(['/api/v1/namespaces/kube-system/events']);
+    const terms = server.asked[0]?.query.get('fieldSelector')?.split(',') ?? [];
+    expect(terms[0]).toBe('involvedObject.kind=Pod');
+    expect(terms).toContain('reason!=Scheduled');
+    // Back-off and failed sandboxes are what causes are told by.
+    expect(terms.join()).not.toMatch(/BackOff|Failed/);
+  });
+
   it('keeps all labels of the pods of a node and drops them in bulk', async () => {
     const { reader } = await readerOf(() => page([object]));
     expect((await reader.listPodsOnNode('n'))[0]?.metadata.labels).toEqual({ app: 'a' });
