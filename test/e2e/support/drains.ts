@@ -9,12 +9,12 @@ import type { ConfigChanges, Operator } from './operator.ts';
 import type { Scene } from './scene.ts';
 import { disruptionOf, hasOwnTaint, markOf, shapeOf } from './traces.ts';
 
-const patience = 180_000;
+const patience = 300_000;
 
 /**
- * For a drain that comes soon: a sandbox that fails needs no witness. The nodes that come for the
- * pods of the drain count as unhealthy when they are not well within their grace, which may be so on
- * a busy machine.
+ * For a drain that comes soon: a sandbox that fails needs no witness. The breaker is no part of it:
+ * nodes that come for the drained pods count as unhealthy until they are well, which on a busy
+ * machine is long after their grace.
  */
 export function drainSoon(
   timings: ConfigChanges['timings'] = {},
@@ -22,7 +22,7 @@ export function drainSoon(
 ): ConfigChanges {
   return {
     timings: { nodeGrace: 15, confirmation: 4, holdDown: 3, ...timings },
-    breaker: { maxUnhealthyPercent: 50 },
+    breaker: { maxUnhealthyPercent: 100, unhealthyInOneZone: 1_000 },
     drain,
   };
 }

@@ -82,7 +82,7 @@ export class MachineGroup implements Machines, MachineTerminator, InstanceStatus
       clusters: clusters.map((cluster) => ({ ...cluster, karpenterNodeRepair: 'off' })),
       replacement: { ...replacement, autoScalingGroup: 'terminate-instance' },
       // Nodes of others on this cluster are not Ready either.
-      breaker: { maxUnhealthyPercent: 50, unhealthyInOneZone: 100 },
+      breaker: { maxUnhealthyPercent: 100, unhealthyInOneZone: 1_000 },
       ...changes,
     });
   }
