@@ -1,4 +1,4 @@
-/** What reader and actuator may do with what `nodegap rbac` prints, and all that they may not. */
+/** What reader, reporter and actuator may do with what `nodegap rbac` prints, and all that they may not. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../lib/kubernetes/objects.ts';
 import type { KubeClient } from './harness/client.ts';
@@ -68,11 +68,11 @@ const reading = [
   'list pods',
   'list volumeattachments.storage.k8s.io',
 ];
+const telling = ['create events', 'patch events'];
 const acting = [
-  'create events',
+  ...telling,
   'create pods/eviction',
   'delete nodeclaims.karpenter.sh',
-  'patch events',
   'patch nodes',
 ];
 
@@ -80,13 +80,17 @@ test('the reader may read these, and nothing else', async () => {
   expect(await rightsOf('reader')).toEqual(reading);
 });
 
+test('the reporter may read the same, write Events, and nothing else', async () => {
+  expect(await rightsOf('reporter')).toEqual([...reading, ...telling].sort());
+});
+
 test('the actuator may read the same, do these, and nothing else', async () => {
   expect(await rightsOf('actuator')).toEqual([...reading, ...acting].sort());
 });
 
-test('neither may delete a node or a pod, or read a secret', async () => {
+test('none may delete a node or a pod, or read a secret', async () => {
   const [pod] = await pods(cluster.client(), 'default', 'web');
-  for (const identity of ['reader', 'actuator'] as const) {
+  for (const identity of ['reader', 'reporter', 'actuator'] as const) {
     const client = cluster.client(identity);
     for (const request of [
       () => client.delete(target),
@@ -98,9 +102,11 @@ test('neither may delete a node or a pod, or read a secret', async () => {
       expect(await refusalOf(request())).toMatchObject({ status: 403, reason: 'Forbidden' });
     }
   }
-  expect(await refusalOf(cluster.client('reader').patch(target, {}))).toMatchObject({
-    status: 403,
-  });
+  for (const identity of ['reader', 'reporter'] as const) {
+    expect(await refusalOf(cluster.client(identity).patch(target, {}))).toMatchObject({
+      status: 403,
+    });
+  }
   expect(await node(cluster.client(), 'worker-1')).toBeDefined();
 });
 
