@@ -49,8 +49,11 @@ try {
   }
   process.exitCode = failuresOf(result).length > 0 ? 1 : 0;
 } catch (error) {
-  console.error(controlPlane.collectLogs());
-  throw error;
+  process.exitCode = 130;
+  if (!ending.signal.aborted) {
+    console.error(controlPlane.collectLogs());
+    throw error;
+  }
 } finally {
   if (values.logs !== undefined) cpSync(controlPlane.logs, values.logs, { recursive: true });
   await controlPlane.stop();
