@@ -133,6 +133,13 @@ describe('a list', () => {
     expect(events.map((event) => (event as { reason?: string }).reason)).toEqual([
       'FailedCreatePodSandBox',
     ]);
+    const telling = await select(
+      '/api/v1/namespaces/kube-system/events',
+      'involvedObject.kind=Pod,reason!=Scheduled',
+    );
+    const reasons = telling.map((event) => (event as { reason?: string }).reason);
+    expect(reasons).toContain('FailedCreatePodSandBox');
+    expect(reasons).not.toContain('Scheduled');
     expect((await api.get('/api/v1/events')).body.items.length).toBeGreaterThan(0);
   });
 });
