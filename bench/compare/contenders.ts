@@ -1,6 +1,7 @@
 /** Who repairs, each on a cluster of its own. */
 import type { ControlPlane, ControlPlaneOptions } from '../../test/e2e/harness/control-plane.ts';
-import type { Named } from './judge.ts';
+import { kwokHeartbeatSeconds } from './heartbeats.ts';
+import type { MadeGap, Named } from './judge.ts';
 import { startNodegap } from './nodegap.ts';
 import { startOneLiner } from './one-liner.ts';
 
@@ -25,6 +26,8 @@ export interface Contender {
   name: ContenderName;
   /** In words, for tables. */
   title: string;
+  /** What it is for. On a slow machine the end waits a while for these. */
+  cures: readonly MadeGap['kind'][];
   controlPlane: ControlPlaneOptions;
   /** Sets to work; the cluster is well and has nodegap's RBAC. */
   start(cluster: ControlPlane, log: (line: string) => void): Promise<AtWork>;
@@ -33,8 +36,7 @@ export interface Contender {
 /** Karpenter makes the nodes in all of them; only the gate of its own repair differs. */
 const plain: ControlPlaneOptions = {
   karpenter: true,
-  // The fake kubelet would still send the heartbeat that was due when it fell silent.
-  heartbeatSeconds: 3_600,
+  heartbeatSeconds: kwokHeartbeatSeconds,
 };
 const repairing: ControlPlaneOptions = {
   ...plain,
@@ -52,28 +54,38 @@ const contenders: Record<ContenderName, Contender> = {
   nodegap: {
     name: 'nodegap',
     title: 'nodegap',
+    cures: ['ready-node'],
     controlPlane: plain,
     start: (cluster, log) => startNodegap(cluster, 'off', log),
   },
   karpenter: {
     name: 'karpenter',
     title: 'Karpenter NodeRepair',
+    cures: ['silent-node'],
     controlPlane: repairing,
     start: onlyTheCluster,
   },
   'one-liner': {
     name: 'one-liner',
     title: 'kubectl one-liner',
+    cures: ['ready-node', 'silent-node'],
     controlPlane: plain,
     start: async (cluster, log) => {
       const loop = startOneLiner(cluster, log);
       return { ...loop, problems: [], attempts: async () => [] };
     },
   },
-  nothing: { name: 'nothing', title: 'nothing', controlPlane: plain, start: onlyTheCluster },
+  nothing: {
+    name: 'nothing',
+    title: 'nothing',
+    cures: [],
+    controlPlane: plain,
+    start: onlyTheCluster,
+  },
   'nodegap+karpenter': {
     name: 'nodegap+karpenter',
     title: 'nodegap and NodeRepair',
+    cures: ['ready-node', 'silent-node'],
     controlPlane: repairing,
     start: (cluster, log) => startNodegap(cluster, 'on', log),
   },

@@ -34,7 +34,9 @@ export async function runContender(
     const observer = await Observer.start(cluster.client());
     const { recording } = observer;
     const atWork = await contender.start(cluster, say);
-    const made = await makeFaults(cluster, recording, seed, say).finally(() => atWork.stop());
+    const made = await makeFaults(cluster, recording, seed, contender.cures, say).finally(() =>
+      atWork.stop(),
+    );
     await observer.stop();
     const { gaps, startedAt } = made;
     if (recordings !== undefined) {

@@ -59,7 +59,9 @@ export function times({ contenders }: Results): Table {
   const rows = onePerNode(contenders[0]?.gaps ?? []).flatMap(({ gap: { id } }) =>
     contenders.flatMap((contender) => {
       const outcome = contender.gaps.find(({ gap }) => gap.id === id);
-      return outcome === undefined ? [] : [timesOf(contender, outcome)];
+      if (outcome === undefined) return [];
+      const isIdle = outcome.found === undefined && outcome.end.kind === 'open';
+      return isIdle ? [] : [timesOf(contender, outcome)];
     }),
   );
   return [heading, ...rows];
@@ -122,6 +124,19 @@ function duration(value: number): string {
   if (value < 120) return `${value} s`;
   return `${Number((value / 60).toFixed(1))} min`;
 }
+
+/** First attempts of nodegap that did not end in a cure, with the reason. */
+export function putOff({ contenders }: Results): string[] {
+  return contenders.flatMap(({ title, gaps, attempts }) =>
+    onePerNode(gaps).flatMap(({ gap }) => {
+      const attempt = attempts.find(({ node }) => node === gap.node);
+      if (attempt === undefined || cures.has(attempt.code)) return [];
+      return [`${title}, ${faultOf(gap)}: \`${attempt.code}\`, ${attempt.message}`];
+    }),
+  );
+}
+
+const cures = new Set(['replaced', 'recovered']);
 
 /** As Markdown. */
 export function markdown([heading = [], ...rows]: Table): string {
