@@ -6,7 +6,7 @@ import { isReady, podsOf, stopKubelet } from '../../test/e2e/harness/state.ts';
 import { waitFor } from '../../test/e2e/harness/wait.ts';
 import { keepReporting } from './heartbeats.ts';
 import { type MadeGap, outcomesOf } from './judge.ts';
-import { livesOf } from './nodes-lives.ts';
+import { livesOf } from './node-lives.ts';
 import { PodPace } from './pod-pace.ts';
 import type { Recording } from './recording.ts';
 import {

@@ -1,5 +1,5 @@
 /** What a contender did with the faults that were made, and to nodes that had none. Pure. */
-import { type NodeLife, touchedAt } from './nodes-lives.ts';
+import { type NodeLife, touchedAt } from './node-lives.ts';
 import { allReadyAt, pairOfPod, readiness } from './pairs.ts';
 import type { Recording } from './recording.ts';
 import { meantFor, placement, schedule } from './scenario.ts';

@@ -12,9 +12,9 @@ export const lookSeconds = 10;
 export const drainSeconds = 60;
 
 /**
- * The script, as docs/comparison.md shows it. It is kinder than most that are typed: it asks only about DaemonSets
- * whose own status says that pods are missing, honours their nodeSelector, and acts only on a node
- * that two looks in a row have named.
+ * The script, as docs/comparison.md shows it. It is kinder than most that are typed: it asks only
+ * about DaemonSets whose own status says that pods are missing, honours their nodeSelector, and acts
+ * only on a node that two looks in a row have named.
  */
 export const script = `look() {
   kubectl get daemonsets -A -o go-template='{{range .items}}{{.metadata.namespace}} {{.metadata.name}} {{.status.desiredNumberScheduled}} {{.status.numberReady}} {{range $key, $value := .spec.template.spec.nodeSelector}}{{$key}}={{$value}},{{end}}{{"\\n"}}{{end}}' |

@@ -10,7 +10,7 @@ import { disruptionsOf } from './budgets.ts';
 import type { Contender } from './contenders.ts';
 import { makeFaults } from './faults.ts';
 import { falseAlarms, harmedNodes, outcomesOf } from './judge.ts';
-import { livesOf } from './nodes-lives.ts';
+import { livesOf } from './node-lives.ts';
 import { Observer } from './recording.ts';
 import type { ContenderResult } from './results.ts';
 import { makeWorld } from './world.ts';

@@ -13,6 +13,7 @@ import {
   resultsOf,
 } from '../../../bench/compare/results.ts';
 import { meantFor, orderOf, plannedGaps, pools } from '../../../bench/compare/scenario.ts';
+import { putOff, times } from '../../../bench/compare/tables.ts';
 
 function gapOf(kind: MadeGap['kind'], cured: boolean): GapOutcome {
   const gap = {
@@ -22,7 +23,7 @@ function gapOf(kind: MadeGap['kind'], cured: boolean): GapOutcome {
     nodeUid: 'u',
     pool: 'blue',
     daemonSet: 'cni',
-    fault: 'never-ready',
+    fault: kind === 'silent-node' ? 'silent kubelet' : 'never-ready',
     at: 0,
   };
   return cured
@@ -162,6 +163,25 @@ describe('docs/comparison.md', () => {
   test('says plainly which claim does not hold', () => {
     const results = changed('nodegap', (result) => result.harmed.push(harmed));
     expect(generated(results)).toContain('- **Not so:** nodegap touches no node');
+  });
+});
+
+describe('the tables', () => {
+  test('leave out who found nothing and did nothing', () => {
+    const rows = times(goodRun()).map(([fault, contender]) => `${fault}, ${contender}`);
+    expect(rows).toContain('silent kubelet, karpenter');
+    expect(rows).toContain('silent kubelet, nodegap');
+    expect(rows.filter((row) => row.endsWith(', nothing'))).toEqual([]);
+  });
+
+  test('say what nodegap put off at first, and why', () => {
+    expect(putOff(goodRun())).toEqual([]);
+    const results = changed('nodegap', ({ attempts }) => {
+      attempts.push({ node: 'n1', code: 'observer-unwell', message: 'the API server is unwell' });
+    });
+    expect(putOff(results)).toContain(
+      'nodegap, cni: never-ready: `observer-unwell`, the API server is unwell',
+    );
   });
 });
 

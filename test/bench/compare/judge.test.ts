@@ -7,7 +7,7 @@ import {
   occasionOf,
   outcomesOf,
 } from '../../../bench/compare/judge.ts';
-import { livesOf } from '../../../bench/compare/nodes-lives.ts';
+import { livesOf } from '../../../bench/compare/node-lives.ts';
 import { schedule } from '../../../bench/compare/scenario.ts';
 import { Script } from './recordings.ts';
 
