@@ -18,7 +18,7 @@ import { usualDurations } from '../lib/remediation/observer.ts';
 import { holdBack } from '../lib/remediation/outside.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { gapFound } from '../lib/remediation/route.ts';
-import { planScan, type ScanPlan } from '../lib/remediation/scan-plan.ts';
+import { planScan, type ScanPlan, workedOn } from '../lib/remediation/scan-plan.ts';
 import { settleQuestions } from '../lib/remediation/settle-questions.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
 import { finishedNotice } from '../lib/report/notices/finished-notice.ts';
@@ -80,7 +80,7 @@ export function makeHandler(ports: ScanPorts) {
     await keepRecords(ports, reading);
     const breakers = await keepBreakers(ports, reading);
     const disagreeing = await compareStatus(ports.table, reading);
-    await freeDead(ports, reader, reading);
+    const freed = await freeDead(ports, reader, reading);
 
     const slots = await new Slots(ports.table, ports.clock, reading.config.breaker, ports).list(
       cluster,
@@ -102,7 +102,7 @@ export function makeHandler(ports: ScanPorts) {
     const wanted = planScan({
       verdicts,
       nodes: reading.facts.nodes,
-      inWork: new Set(slots.map((slot) => slot.nodeUid)),
+      inWork: workedOn({ before: reading.slots, after: slots, freed }),
       installation: ports.installation,
     });
     const plan = { ...wanted, attempts: await worthAsking(ports, reading, slots, wanted.attempts) };
@@ -159,11 +159,12 @@ async function keepBreakers(ports: ScanPorts, reading: ClusterReading): Promise<
   return next;
 }
 
+/** Answers the uids of the nodes whose slot it gave back. */
 async function freeDead(
   ports: ScanPorts,
   reader: ClusterReader,
   reading: ClusterReading,
-): Promise<void> {
+): Promise<string[]> {
   const { cluster } = reading.facts;
   const slots = new Slots(ports.table, ports.clock, reading.config.breaker, ports);
   const dead = await slots.freeDeadSlots(
@@ -180,6 +181,7 @@ async function freeDead(
       nextAttemptAt: reading.now,
     });
   }
+  const freed = dead.freed.map((slot) => slot.nodeUid);
   for (const slot of dead.committed) {
     const finished = await finishCommitted(ports.table, reader, reading, slot);
     if (finished.kind === 'waiting') continue;
@@ -190,6 +192,7 @@ async function freeDead(
       () => ports.notifier.notify(finishedNotice(slot, finished)),
     );
     await slots.release(slot, { verified: true });
+    freed.push(slot.nodeUid);
     await new ReplacementStore(ports.table).clear(cluster, slot.nodeUid);
     await episodes.recordOutcome(slot, { code, message, nextAttemptAt: reading.now });
     ports.metrics.count('Outcome', 1, { cluster, code });
@@ -197,6 +200,7 @@ async function freeDead(
   if (dead.freed.length + dead.committed.length + dead.ghosts.length + dead.unknown.length > 0) {
     ports.log.warn('slots of dead executions', { cluster, ...dead });
   }
+  return freed;
 }
 
 /** Ends the waits for a person that have become pointless. */

@@ -4,8 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { TestCase } from 'vitest/node';
-import type { Reporter } from 'vitest/reporters';
+import type { Reporter, TestCase } from 'vitest/node';
 
 export default class FlakyReporter implements Reporter {
   readonly #file: string | undefined = process.env.NODEGAP_FLAKY_TESTS;

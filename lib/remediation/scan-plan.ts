@@ -50,7 +50,7 @@ const worthTelling = new Set(['blame-unclear', 'observer-unknown', 'remediations
 export function planScan(input: {
   verdicts: readonly FaultVerdict[];
   nodes: readonly Node[];
-  /** Uids of the nodes whose slot a live execution has. */
+  /** Uids of the nodes that a live execution works on; see `workedOn`. */
   inWork: ReadonlySet<string>;
   installation: string;
 }): ScanPlan {
@@ -74,6 +74,22 @@ export function planScan(input: {
   const reported = new Set([...inWork, ...nodes.flatMap(isolatedUid(installation))]);
   const others = verdicts.filter(({ gap }) => !reported.has(gap.nodeUid));
   return { attempts: [...attempts.values()], alerts: alertsOf(others) };
+}
+
+/**
+ * Uids of the nodes that an execution may have worked on while the cluster was read: it had their
+ * slot before or after. What was read of a node whose execution ended in between is from the past:
+ * it may still show the gap, or the mark, that this very execution took away.
+ */
+export function workedOn(slots: {
+  before: readonly { nodeUid: string }[];
+  after: readonly { nodeUid: string }[];
+  /** Uids of nodes whose slot this scan took from a dead execution: nobody works on these. */
+  freed: readonly string[];
+}): Set<string> {
+  const freed = new Set(slots.freed);
+  const before = slots.before.filter(({ nodeUid }) => !freed.has(nodeUid));
+  return new Set([...before, ...slots.after].map(({ nodeUid }) => nodeUid));
 }
 
 /** Our mark, or our taint without any mark: the key is nodegap's alone. */

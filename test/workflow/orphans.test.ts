@@ -102,6 +102,43 @@ describe('what nobody works on any more (case C51)', () => {
   });
 });
 
+describe('a node that is released while a scan reads', () => {
+  it('is no node that nobody works on, nor one with a new gap', async () => {
+    let [node = '', isToEnd]: [string?, boolean?] = [];
+    /** An execution that ends after the nodes were read and before they are judged. */
+    const end = async (): Promise<void> => {
+      isToEnd = false;
+      world.cluster.clearFault({ node, daemonSet: cni });
+      const input = world.inputOf('WaitForRecovery');
+      await world.call('release-node', input);
+      await world.call('release-slot', input);
+      const { cluster, nodeUid, episode, attempt } = input.state;
+      await new Episodes(world.table, world.clock).recordOutcome(
+        { cluster, node, nodeUid, episode, attempt },
+        { code: 'recovered', message: 'well again', nextAttemptAt: world.clock.now() },
+      );
+    };
+    [node = ''] = await begin({
+      wrap: ({ listNodesAt: _, ...client }) => ({
+        ...client,
+        listNodes: async () => {
+          const found = await client.listNodes();
+          if (isToEnd === true) await end();
+          return found;
+        },
+      }),
+    });
+    world.cluster.setFault({ node, daemonSet: cni }, { kind: 'sandbox' });
+    await world.until(() => world.path.includes('CheckRecovery'));
+    isToEnd = true;
+    await world.nodegap.scan('prod');
+    expect(isToEnd).toBe(false);
+    await world.pass(3);
+    expect(world.traces(node)).toEqual([]);
+    expect(started()).toHaveLength(1);
+  });
+});
+
 describe('a node that is gone', () => {
   it('closes its case and frees its slot (case C64)', async () => {
     const [bad = '', second = ''] = await begin();
