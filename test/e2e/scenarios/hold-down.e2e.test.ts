@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
 import { waitFor } from '../harness/wait.ts';
 import { prepare } from '../support/rbac.ts';
-import { only, Scene, statesOf } from '../support/scene.ts';
+import { only, Scene, statesOf, wideBreaker } from '../support/scene.ts';
 import { markOf, shapeOf } from '../support/traces.ts';
 
 let cluster: ControlPlane;
@@ -21,6 +21,7 @@ test.concurrent('a gap that heals in hold-down ends with the node as it was', as
   await scene.break(name, 'never-ready');
   const run = await scene.run({
     nodes: [name],
+    config: { breaker: wideBreaker },
     afterFirstScan: () => scene.witness(witness.metadata.name),
     meanwhile: async (seen) => {
       await waitFor(
@@ -47,6 +48,7 @@ test.concurrent('a restart of the pod cures, and nothing is drained', async () =
   const [sick] = await scene.agentOn(name);
   const run = await scene.run({
     nodes: [name],
+    config: { breaker: wideBreaker },
     afterFirstScan: () => scene.witness(witness.metadata.name),
   });
   expect(only(run.ended)).toMatchObject({ code: 'recovered', cause: 'crash-loop' });
