@@ -25,6 +25,8 @@ interface Tally {
 /** Follows the pods of workloads whose pods were all available to begin with. */
 export class Budgets {
   readonly #tallies: Map<string, Tally>;
+  /** Every pod that was available at some time. */
+  readonly #served = new Set<string>();
   readonly #takenOtherwise = new Set<string>();
 
   constructor(workloads: readonly Workload[]) {
@@ -50,7 +52,11 @@ export class Budgets {
     if (tally === undefined) return;
     tally.lowest = Math.min(tally.lowest, tally.available.size);
     const { type, object } = change;
-    if (type === 'DELETED' && !wasEvicted(object)) this.#takenOtherwise.add(object.metadata.name);
+    const { uid, name } = object.metadata;
+    // One that was never available disrupts nobody: kube-controller-manager deletes a pod that comes
+    // to a new node before it has seen that Karpenter took its NoExecute taint off.
+    const served = this.#served.has(uid);
+    if (type === 'DELETED' && served && !wasEvicted(object)) this.#takenOtherwise.add(name);
   }
 
   /** Of each workload: the fewest pods that were available at any moment, and how many have to be. */
@@ -78,6 +84,7 @@ export class Budgets {
       type !== 'DELETED' &&
       deletionTimestamp === undefined &&
       conditionOf(object.status.conditions, 'Ready')?.status === 'True';
+    if (available) this.#served.add(uid);
     if (available) tally?.available.add(uid);
     else tally?.available.delete(uid);
     return tally;

@@ -65,6 +65,12 @@ describe('the budgets', () => {
     expect(budgets.violations()).toEqual(['pod a went without an eviction']);
   });
 
+  test('do not mind a pod that was never available', () => {
+    const pending = pod('d', { conditions: [] });
+    const budgets = followed([change('ADDED', pending), change('DELETED', pending)]);
+    expect(budgets.violations()).toEqual([]);
+  });
+
   test('do not mind the pods of others', () => {
     const other = pod('x');
     other.metadata.labels = { app: 'agent' };
