@@ -1,6 +1,7 @@
 import { faultWithCause } from '../lib/gap/fault.ts';
 import { type Guarded, guard } from '../lib/remediation/guard.ts';
 import { isolateNode, taintChoiceFor } from '../lib/remediation/isolation.ts';
+import { type Rights, reviewRights, rightsFor } from '../lib/remediation/rights.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import { type IsolationResult, scopeFields } from '../lib/remediation/workflow-state.ts';
 import { clients } from './shared/aws-clients.ts';
@@ -9,11 +10,12 @@ import { markFields } from './shared/mark.ts';
 import { tellNode, tellUnsaid } from './shared/node-event.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts } from './shared/ports.ts';
-import { taskHandler } from './shared/task.ts';
+import { attemptIds, taskHandler } from './shared/task.ts';
 
 /**
  * IsolateNode: cordons, and taints at once only if every required DaemonSet tolerates the taint,
- * because otherwise the taint itself would keep the gap from healing.
+ * because otherwise the taint itself would keep the gap from healing. Before that, the first write of
+ * an attempt, the API server is asked whether nodegap may do all that the attempt may come to need.
  */
 export function makeHandler(ports: ActingPorts) {
   return taskHandler(
@@ -42,6 +44,18 @@ export function makeHandler(ports: ActingPorts) {
         const { code, message, scope } = guarded;
         return { ...answer('release', code, message), ...scopeFields(scope) };
       }
+      // With a fault that is not to be seen just now there is nothing to need rights for.
+      const rights: Rights =
+        guarded.kind === 'go'
+          ? await reviewRights(client, rightsFor(guarded.act, situation, config))
+          : { kind: 'sufficient', unknown: undefined };
+      if (rights.kind === 'missing') return answer('release', rights.code, rights.message);
+      if (rights.unknown !== undefined) {
+        ports.log.warn('rights could not be asked for', {
+          ...attemptIds(state, execution),
+          error: rights.unknown,
+        });
+      }
       await tellUnsaid(ports, 'IsolateNode', state, execution);
       // Isolated by an earlier attempt and well or unclear just now: hold-down goes on from there.
       const takesOver = guarded.kind !== 'go' && situation.mark.kind === 'ours';
@@ -58,7 +72,8 @@ export function makeHandler(ports: ActingPorts) {
       });
       switch (outcome.kind) {
         case 'isolated': {
-          const done = `${outcome.mark.cordoned ? 'cordoned' : 'was cordoned by someone else'}, ${outcome.mark.tainted ? 'tainted' : 'not tainted yet'}: ${chosen.reason}`;
+          const unasked = rights.unknown === undefined ? '' : `; ${rights.unknown}`;
+          const done = `${outcome.mark.cordoned ? 'cordoned' : 'was cordoned by someone else'}, ${outcome.mark.tainted ? 'tainted' : 'not tainted yet'}: ${chosen.reason}${unasked}`;
           if (outcome.changed) {
             const message = `${reasonOf(guarded)}; ${done}`;
             await tellNode(ports, state, execution, { code: 'isolated', message, type: 'Warning' });

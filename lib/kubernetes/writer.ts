@@ -22,6 +22,7 @@ import {
 import type { Clock } from '../clock.ts';
 import { isKubernetesError, KubernetesError, messageOf } from '../errors.ts';
 import type { ClusterWriter, EvictionOutcome, JsonPatchOperation, PodRef } from '../ports.ts';
+import { createAccessReviewer } from './access-review.ts';
 import { AnsweredError, errorFromAnswer } from './errors.ts';
 import { isAbsent, isUidMismatch, readEvictionError } from './eviction.ts';
 import { createNodeEventWriter } from './node-events.ts';
@@ -121,6 +122,7 @@ export function createWriter(transport: Transport, clock: Clock): ClusterWriter 
     deletePod,
     deleteNodeClaim,
     ...createNodeEventWriter(transport, clock),
+    ...createAccessReviewer(transport),
   };
 }
 

@@ -63,6 +63,9 @@ const breakerCodes = new Set([
   'breaker-reopening',
 ]);
 
+/** Refusals that last until a person does something about nodegap itself. */
+const alarming = new Set(['rights-missing']);
+
 /** Decides how an attempt ended from what its states left behind. */
 export function outcomeOf(state: WorkflowState, config: Config | undefined, now: number): Outcome {
   const ending = endingOf(state, config, now);
@@ -169,8 +172,16 @@ function released(state: WorkflowState, config: Config | undefined, now: number)
   return {
     code: reason.code,
     message: `${reason.message}; ${state.release?.message ?? ''}`,
-    voice: reason.code === 'recovered' || !quietly(reason.code) ? 'notify' : 'quiet',
-    node: isGone(reason.code) ? 'gone' : refused ? nodeBefore(state) : 'released',
+    voice: alarming.has(reason.code)
+      ? 'alert'
+      : reason.code === 'recovered' || !quietly(reason.code)
+        ? 'notify'
+        : 'quiet',
+    node: isGone(reason.code)
+      ? 'gone'
+      : refused || nodeBefore(state) === 'untouched'
+        ? nodeBefore(state)
+        : 'released',
     nextAttempt: healedInHoldDown(state)
       ? 'never'
       : retryOf(reason.code, state.place?.retryAt ?? 0, now),

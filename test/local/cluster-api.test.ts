@@ -180,6 +180,18 @@ describe('the API server', () => {
     expect(denied.body.message).toContain(
       'User "reader" cannot patch resource "nodes" in API group ""',
     );
+    const review = async (api: typeof reader, resourceAttributes: object) => {
+      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+      const { status, body } = await api.send('POST', path, { spec: { resourceAttributes } });
+      return [status, (body.status as { allowed?: boolean }).allowed];
+    };
+    const patching = { verb: 'patch', group: '', resource: 'nodes' };
+    const evicting = { verb: 'create', group: '', resource: 'pods', subresource: 'eviction' };
+    expect(await review(reader, patching)).toEqual([201, false]);
+    expect(await review(reader, evicting)).toEqual([201, false]);
+    expect(await review(reader, { ...patching, verb: 'get' })).toEqual([201, true]);
+    expect(await review(actuator, evicting)).toEqual([201, true]);
+    expect(await review(actuator, {})).toEqual([400, undefined]);
     expect((await reader.get('/api/v1/events')).status).toBe(403);
     expect((await actuator.jsonPatch(path, cordon)).status).toBe(200);
     expect(cluster.audit.map(({ identity, status }) => [identity, status])).toEqual([

@@ -16,6 +16,7 @@ import type {
   VolumeAttachment,
 } from '../../lib/kubernetes/objects.ts';
 import type {
+  AccessAnswer,
   ClusterReader,
   ClusterWriter,
   EvictionOutcome,
@@ -168,6 +169,10 @@ export class FakeCluster implements ClusterReader, ClusterWriter {
     if (claim.metadata.uid !== uid) throw new KubernetesError('conflict', 'uid precondition');
     claim.metadata.deletionTimestamp ??= isoTime(this.now);
     return true;
+  }
+
+  async reviewAccess(): Promise<AccessAnswer> {
+    return { kind: 'allowed' };
   }
 
   async createNodeEvent(event: NodeEvent): Promise<void> {

@@ -79,6 +79,39 @@ describe('outcomeOf', () => {
       { code: 'recovered', node: 'released', voice: 'notify', closesEpisode: true },
     ],
     [
+      'a right that is missing, before anything was done: people are to mend it',
+      {
+        confirm: confirm('act', 'gap-confirmed'),
+        isolation: { ...isolation, ...turn('release', 'rights-missing') },
+        release: released,
+      },
+      {
+        code: 'rights-missing',
+        node: 'untouched',
+        voice: 'alert',
+        nextAttempt: t0 + 30 * minute,
+        closesEpisode: false,
+      },
+    ],
+    [
+      'a refusal before anything was done',
+      {
+        confirm: confirm('act', 'gap-confirmed'),
+        isolation: { ...isolation, ...turn('release', 'paused') },
+        release: released,
+      },
+      { code: 'paused', node: 'untouched', voice: 'notify' },
+    ],
+    [
+      'the same for a node that an earlier attempt had isolated',
+      {
+        confirm: { ...confirm('act', 'gap-confirmed'), isolated: true },
+        isolation: { ...isolation, ...turn('release', 'rights-missing') },
+        release: released,
+      },
+      { code: 'rights-missing', node: 'released', voice: 'alert' },
+    ],
+    [
       'a refusal in hold-down',
       { isolation, recovery: recovery('release', 'paused'), release: released },
       { code: 'paused', node: 'released', voice: 'notify' },

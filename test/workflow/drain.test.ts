@@ -191,12 +191,13 @@ describe('a drain that meets its deadline', () => {
     expect(notice?.body).toMatch(/1 pod still to leave: default\/naked/);
   });
 
-  it('names the right that is missing for a deletion, and leaves the pod to a person', async () => {
+  it('names the right to delete that was taken away meanwhile, and leaves the pod to a person', async () => {
     const bad = await begin({ yaml: 'drain: { force: { pods: [budget] } }\n' });
-    world.cluster.authorizeBy((_who, verb, what) => !(verb === 'delete' && what === 'pods'));
     addBlocked(bad);
     await world.pass(2);
-    await failUntil(bad, 'WaitForPersonAboutDrain');
+    await failUntil(bad, 'WaitForRecovery');
+    world.cluster.authorizeBy((_who, verb, what) => !(verb === 'delete' && what === 'pods'));
+    await world.until(() => world.path.includes('WaitForPersonAboutDrain'));
     const notice = world.notices.find(({ kind }) => kind === 'approval');
     expect(notice?.body).toContain('nodegap rbac --force-drain');
     expect(podsOf('db')).toHaveLength(1);

@@ -40,6 +40,7 @@ const mendDaemonSet =
   'Mend the DaemonSet: its image, its template, or the ConfigMap or Secret that it reads.';
 const describe = 'Look at the node: kubectl describe node {node}';
 const rbac = 'Check what nodegap may read: nodegap rbac | kubectl diff -f -';
+const grant = 'Give nodegap its rights; see what is missing: nodegap rbac | kubectl diff -f -';
 const redeploy = 'Give the role its rights: cdk deploy';
 const takeOff = (name: string) =>
   `When nodegap may act again: kubectl annotate node {node} ${name}-`;
@@ -117,6 +118,8 @@ export const advice: Record<string, string> = {
   'eks-repair-unreadable': redeploy,
   'remediations-unreadable': rbac,
   'claims-unreadable': rbac,
+
+  'rights-missing': grant,
 
   'no-group': replaceYourself,
   'machine-unreadable': redeploy,

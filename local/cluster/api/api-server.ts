@@ -5,6 +5,7 @@
 import { isoTime } from '../../../lib/clock.ts';
 import { apiVersionOf, infoOf, type Kinds, type Resource } from '../resources.ts';
 import type { World } from '../world.ts';
+import { answerAccessReview, isAccessReview } from './access-reviews.ts';
 import { type Deletable, deleteObject } from './deletions.ts';
 import { answerEviction } from './evictions.ts';
 import type { Json } from './json-patch.ts';
@@ -102,7 +103,7 @@ export class ApiServer {
 
   /** Notes a write; the HTTP edge calls it for one that it refuses itself. */
   record(request: ApiRequest, status: number): void {
-    if (request.method === 'GET') return;
+    if (request.method === 'GET' || isAccessReview(request.method, request.path)) return;
     this.audit.push({
       at: isoTime(this.#world.timeline.now),
       method: request.method,
@@ -122,6 +123,9 @@ export class ApiServer {
     }
     const lease = leaseNameIn(method, path);
     if (lease !== undefined) return { status: 200, body: leaseOf(this.#world, lease) };
+    if (isAccessReview(method, path)) {
+      return { status: 201, body: answerAccessReview(parse(request.body), this.#mayOf(request)) };
+    }
     const route = routeOf(path, this.#versions);
     if (route === undefined) throw noSuchPath();
     const { resource, name, subresource } = route;
@@ -173,6 +177,10 @@ export class ApiServer {
       `${target.split('/')[0]} is forbidden: User "${user}" cannot ${verb} resource "${target}" in API group "${group}" at the cluster scope`,
       { details: { kind: target, ...(group === '' ? {} : { group }) } },
     );
+  }
+
+  #mayOf({ identity }: ApiRequest): (verb: string, target: string) => boolean {
+    return (verb, target) => this.#authorize(identity, verb, target);
   }
 
   #list(route: Route, request: ApiRequest): ApiAnswer {
