@@ -79,14 +79,52 @@ describe('an attempt that would lack a right', () => {
     expect(await world.slots()).toEqual([]);
   });
 
-  it('leaves a node isolated of which nothing can be told, and asks for nothing', async () => {
-    const bad = await begin({ yaml: 'replacement: { karpenter: notify }\n' });
+  it('goes on with a node that is isolated, and of which nothing can be told just then', async () => {
+    let calls = 0;
+    const bad = await begin({
+      yaml: 'replacement: { karpenter: notify }\n',
+      wrapHandler: (name, handler) => async (event) => {
+        if (name === 'isolate-node' && ++calls === 2) deny('list nodeclaims', 'delete nodeclaims');
+        return handler(event);
+      },
+    });
     await world.until(() => world.outcomes.length > 0);
-    const traces = world.traces(bad);
-    deny('list nodeclaims', 'delete nodeclaims');
-    await world.pass(90);
+    world.configure({ yaml: '' });
+    await world.until(() => calls === 2);
+    await world.pass(2);
+    const { output } = world.events.findLast(
+      ({ kind, state }) => kind === 'left' && state === 'IsolateNode',
+    ) as { output?: unknown };
+    expect(output).toMatchObject({ isolation: { next: 'isolated' } });
     expect(codes()).not.toContain('rights-missing');
-    expect(world.traces(bad)).toEqual(traces);
+    expect(world.traces(bad)).not.toEqual([]);
+  });
+});
+
+describe('a right that is taken away in the middle of an attempt', () => {
+  it('to evict: leaves the node isolated, and the slot free', async () => {
+    const bad = await begin();
+    await world.until(() => world.path.includes('WaitForRecovery'));
+    deny('create pods/eviction');
+    await world.until(() => world.outcomes.length > 0);
+    expect(world.outcomes[0]).toMatchObject({ code: 'failed', node: 'isolated' });
+    expect(world.outcomes[0]?.message).toContain('not allowed to create pods/eviction: ');
+    expect(world.traces(bad)).toContain('cordon');
+    expect(await world.slots()).toEqual([]);
+    // The next attempt asks first, and gives the node back.
+    await world.until(() => world.outcomes.length > 1);
+    expect(codes()[1]).toBe('rights-missing');
+    expect(world.traces(bad)).toEqual([]);
+  });
+
+  it('to delete NodeClaims: leaves the slot taken, since the replacement is committed', async () => {
+    const bad = await begin();
+    await world.until(() => world.path.includes('WaitForDrain'));
+    deny('delete nodeclaims');
+    await world.until(() => world.outcomes.length > 0);
+    expect(world.outcomes[0]).toMatchObject({ code: 'failed', node: 'isolated' });
+    expect(world.outcomes[0]?.message).toContain('not allowed to delete nodeclaims.karpenter.sh: ');
+    expect(await world.slots()).toEqual([world.node(bad)?.metadata.uid]);
   });
 });
 
