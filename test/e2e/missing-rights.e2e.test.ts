@@ -8,12 +8,14 @@ import { connectFromKubeconfig } from '../../lib/kubernetes/kubeconfig.ts';
 import { createWriter } from '../../lib/kubernetes/writer.ts';
 import type { ClusterReader } from '../../lib/ports.ts';
 import { readIdleVolumes } from '../../lib/remediation/volumes.ts';
+import { writesIn } from './harness/audit.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import { applyKarpenterTypes } from './harness/karpenter.ts';
 import { isReady } from './harness/state.ts';
 import { waitFor } from './harness/wait.ts';
 import { allRights, applyPolicy, lacking, nameOf } from './support/lacking.ts';
 import { nodegap } from './support/nodegap.ts';
+import type { ConfigChanges } from './support/operator.ts';
 import { RightsScene } from './support/rights-scene.ts';
 import { hasOwnTaint, markOf } from './support/traces.ts';
 
@@ -38,25 +40,16 @@ const cases: Record<string, (right: string) => Promise<void>> = {
   'get leases.coordination.k8s.io': (right) =>
     isRefused(right, (reader, { victim }) => reader.getNodeLease?.(victim)),
   'get nodes': (right) => endsTheAttempt(right, 'IsolateNode', 'untouched'),
-  'patch nodes': (right) => endsTheAttempt(right, 'IsolateNode', 'untouched'),
-  'create pods/eviction': (right) => endsTheAttempt(right, 'RestartDaemonPod', 'isolated'),
+  'patch nodes': (right) => isNotBegun(right),
+  'create pods/eviction': (right) => isNotBegun(right),
   'list poddisruptionbudgets.policy': (right) => endsTheAttempt(right, 'DrainNode', 'isolated'),
   'list volumeattachments.storage.k8s.io': (right) =>
     endsTheAttempt(right, 'DrainNode', 'isolated'),
   'get pods': (right) => endsTheAttempt(right, 'DrainNode', 'isolated', { force: true }),
   'get nodeclaims.karpenter.sh': endsBeforeTheDrain,
   'list events': endsBeforeTheDrain,
-  // After the commit, so that the slot is kept until verification is over.
-  'delete nodeclaims.karpenter.sh': (right) =>
-    endsTheAttempt(right, 'ReplaceNode', 'isolated', { keepsSlot: true }),
-  'delete pods': async (right) => {
-    const { scene, kubeconfig } = await prepare(right);
-    await scene.forbidEviction();
-    const { ended, slots } = await scene.attempt(kubeconfig, forcing);
-    expect(ended.code).toBe('drain-blocked');
-    expectNamed(ended.message, right, 'nodegap rbac --force-drain');
-    expect(slots).toEqual([]);
-  },
+  'delete nodeclaims.karpenter.sh': (right) => isNotBegun(right),
+  'delete pods': (right) => isNotBegun(right, forcing, 'nodegap rbac --force-drain'),
   'create events': async (right) => {
     const { scene, kubeconfig } = await prepare(right);
     const { ended, trace } = await scene.attempt(kubeconfig);
@@ -102,8 +95,7 @@ const forcing = {
 
 async function prepare(right: string) {
   const scene = await RightsScene.make(cluster, right);
-  const { user, kubeconfig } = await lacking(cluster, right);
-  return { scene, user, kubeconfig };
+  return { scene, ...(await lacking(cluster, right)) };
 }
 
 /** That a text says what right is missing, and what to do about it. */
@@ -176,6 +168,28 @@ async function isRefused(
   transport.close();
 }
 
+/** The attempt is refused before its first write: but for Events, nothing was even asked for. */
+async function isNotBegun(
+  right: string,
+  changes: ConfigChanges = {},
+  remedy = 'nodegap rbac',
+): Promise<void> {
+  const { scene, kubeconfig, audit } = await prepare(right);
+  const before = await scene.node();
+  const { ended, node, slots, trace } = await scene.attempt(kubeconfig, changes);
+  expect(ended.code, trace).toBe('rights-missing');
+  expectNamed(ended.message, right, `\`${remedy}\``);
+  expect(ended.tasks.at(-4), trace).toBe('IsolateNode');
+  expect(ended.tasks.slice(-3)).toEqual(['ReleaseNode', 'ReleaseSlot', 'Report']);
+  const asked = audit();
+  const reviews = asked.filter(({ resource }) => resource === 'selfsubjectaccessreviews');
+  expect(reviews.length).toBeGreaterThan(0);
+  expect(writesIn(asked).filter(({ resource }) => resource !== 'events')).toEqual([]);
+  expect([node.spec, markOf(node)]).toEqual([before.spec, undefined]);
+  expect((await scene.workloadPods()).every(isReady)).toBe(true);
+  expect(slots).toEqual([]);
+}
+
 /**
  * The attempt fails in that state and says why. It leaves a node isolated that was isolated before:
  * a failure undoes nothing (docs/workflow.md), and the next attempt goes on from there.
@@ -184,7 +198,7 @@ async function endsTheAttempt(
   right: string,
   state: string,
   left: 'untouched' | 'isolated',
-  { force = false, keepsSlot = false } = {},
+  { force = false } = {},
 ): Promise<void> {
   const { scene, kubeconfig } = await prepare(right);
   if (force) await scene.forbidEviction();
@@ -193,7 +207,7 @@ async function endsTheAttempt(
   expectNamed(ended.message, right);
   expect(ended.tasks.at(-3), trace).toBe(state);
   expect(ended.tasks.slice(-2)).toEqual(['ReleaseSlot', 'Report']);
-  expect(slots).toEqual(keepsSlot ? [scene.victim] : []);
+  expect(slots).toEqual([]);
   const isIsolated = left === 'isolated';
   expect(node.spec.unschedulable === true).toBe(isIsolated);
   expect(markOf(node) !== undefined).toBe(isIsolated);

@@ -1,6 +1,7 @@
 /** Identities that have all rights that `nodegap rbac` prints for the actuator, but for one. */
 import { readFileSync } from 'node:fs';
 import { rbacManifests } from '../../../lib/kubernetes/rbac.ts';
+import type { AuditEntry } from '../harness/audit.ts';
 import { KubeClient, type KubeObject } from '../harness/client.ts';
 import type { ControlPlane } from '../harness/control-plane.ts';
 import { waitFor } from '../harness/wait.ts';
@@ -54,11 +55,13 @@ export async function applyPolicy(cluster: ControlPlane): Promise<void> {
 export interface LackingIdentity {
   user: string;
   kubeconfig: string;
+  /** Everything that it has asked for so far. */
+  audit(): AuditEntry[];
 }
 
 /** A new identity in the groups of the actuator, with every right of it but that one. */
 export async function lacking(cluster: ControlPlane, missing: string): Promise<LackingIdentity> {
-  const { kubeconfig } = cluster.newActuator();
+  const { kubeconfig, audit } = cluster.newActuator();
   const { name: user, token } = userIn(kubeconfig);
   const admin = cluster.client();
   for (const role of roles) {
@@ -84,7 +87,7 @@ export async function lacking(cluster: ControlPlane, missing: string): Promise<L
     { timeout: 120_000, what: `${user} to have all rights but ${missing}` },
   );
   client.close();
-  return { user, kubeconfig };
+  return { user, kubeconfig, audit };
 }
 
 function readCa({ caFile }: ControlPlane): string {
