@@ -185,8 +185,8 @@ describe.concurrent('rights that are missing', () => {
     await withStage(async (stage, bad) => {
       stage.cluster.authorizeBy((_who, verb, what) => !(verb === 'patch' && what === 'nodes'));
       const { code, err, out } = await stage.command(['remediate', bad]);
-      expect(code, err).toBe(1);
-      expect(err + out).toContain('not allowed to patch nodes');
+      expect(code, err).toBe(2);
+      expect(out).toContain('rights-missing: not allowed to patch nodes: ');
       expect(stage.traces(bad)).toEqual([]);
       expect(stage.slots()).toEqual([]);
     });
