@@ -5,9 +5,10 @@
  * the node before and after, with what nodegap may change left out on both sides.
  *
  * Gotchas
- * - CEL cannot leave fields out of an object, so they are compared one by one. A test asks the API
- *   server which fields a node has, so that one of a newer Kubernetes is not forgotten. Status is a
- *   subresource, which a change of a node never touches.
+ * - Of spec every field but two is compared by whatever name, so that one of a newer Kubernetes is not
+ *   forgotten. By its type an object has no fields to go through, while the value has (apiserver,
+ *   cel/compile.go, `DynType`): hence `dyn`. Of metadata, which the API server itself writes to, only
+ *   what means something to others. Status is a subresource, which a change of a node never touches.
  * - Lists are compared in order: nodegap keeps the order of what is not its own, so whoever changes
  *   it has done something else.
  * - The parameter is the binding itself: its annotation lists the keys. The API server looks for the
@@ -144,7 +145,7 @@ function policy(groups: readonly string[]): object {
           'nodegap may not change labels, finalizers or owners of a node',
         ),
         validation(
-          unchangedIn('spec', ['podCIDR', 'podCIDRs', 'providerID', 'configSource', 'externalID']),
+          onlyChanged('spec', ['unschedulable', 'taints']),
           'of the spec of a node nodegap may change only unschedulable and its own taints',
         ),
       ],
@@ -173,6 +174,13 @@ function unchangedIn(part: string, fields: string[]): string {
   return fields
     .map((field) => `object.${part}.?${field} == oldObject.${part}.?${field}`)
     .join(' && ');
+}
+
+function onlyChanged(part: string, fields: string[]): string {
+  const [is, was] = [`dyn(object.${part})`, `dyn(oldObject.${part})`];
+  const same = `f in ${is} && f in ${was} && ${is}[f] == ${was}[f]`;
+  const names = fields.map((field) => `'${field}'`).join(', ');
+  return `[${is}, ${was}].all(part, part.all(f, f in [${names}] || (${same})))`;
 }
 
 /** Refused with 403 like any other missing right, not with 422, which means a stale patch. */
