@@ -194,6 +194,10 @@ test.concurrent('a NodeClaim that is being deleted already is deferred, also whe
   expect(run.slots).toEqual([]);
   expect(run.writes.map(({ resource }) => resource)).toEqual(['events']);
   await cluster.kubectl(['-n', scene.namespace, 'delete', 'pdb', 'web']);
+  await waitFor(async () => (await node(cluster.client(), name)) === undefined, {
+    timeout: 120_000,
+    what: `Karpenter to end ${name}`,
+  });
   await scene.allWell();
   await scene.remove();
 });

@@ -83,7 +83,11 @@ test.concurrent('a NodePool at its limit: a node that does not come is told, and
 });
 
 test.concurrent('a replacement that comes up with the same gap turns the blame to the DaemonSet', async () => {
-  const scene = await Scene.make(cluster, { name: 'worse', pool: { zone: 'test-zone-c' } });
+  const scene = await Scene.make(cluster, {
+    name: 'worse',
+    // Later than the deletion of the old one, lest the two fail alike before that.
+    pool: { zone: 'test-zone-c', registrationDelay: '10s' },
+  });
   const [victim, witness] = await scene.victimAndWitness();
   const { name } = victim.metadata;
   // Those that are there stay well, and every new node is as bad as the victim.
