@@ -186,7 +186,7 @@ describe.concurrent('rights that are missing', () => {
       stage.cluster.authorizeBy((_who, verb, what) => !(verb === 'patch' && what === 'nodes'));
       const { code, err, out } = await stage.command(['remediate', bad]);
       expect(code, err).toBe(2);
-      expect(out).toContain('rights-missing: not allowed to patch nodes: ');
+      expect(out).toContain('not allowed to patch nodes: ');
       expect(stage.traces(bad)).toEqual([]);
       expect(stage.slots()).toEqual([]);
     });
