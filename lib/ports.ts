@@ -3,6 +3,7 @@
  * those for a single Kubernetes cluster in lib/kubernetes, those for demo and tests in local/.
  */
 import type { ClusterFacts } from './gap/model.ts';
+import type { AccessReviewer } from './kubernetes/access-review.ts';
 import type {
   DaemonSet,
   KubernetesEvent,
@@ -134,29 +135,8 @@ export interface QuickReads {
   hasOtherRevision(daemonSet: DaemonSet, revision: string): Promise<boolean>;
 }
 
-/** One verb on one resource; in all namespaces, and of every name unless one is given. */
-export interface AccessRight {
-  verb: string;
-  /** Empty for the core group. */
-  group: string;
-  /** In the plural. */
-  resource: string;
-  subresource?: string;
-  name?: string;
-}
-
-/** Whether the API server would let its caller do something. */
-export type AccessAnswer =
-  | { kind: 'allowed' }
-  /** `reason` is what the server says about it; often nothing. */
-  | { kind: 'denied'; reason: string }
-  /** The cluster does not answer that question. */
-  | { kind: 'unknown'; message: string };
-
 /** Changes to one cluster. */
-export interface ClusterWriter {
-  /** Whether the caller may do that, for every request that needs this right. Changes nothing. */
-  reviewAccess(right: AccessRight): Promise<AccessAnswer>;
+export interface ClusterWriter extends AccessReviewer {
   /** One atomic JSON Patch of a node. A stale `test` or resourceVersion throws kind `conflict`. */
   patchNode(name: string, patch: JsonPatchOperation[]): Promise<Node>;
   /** Evicts through the eviction API, with the uid as precondition. */

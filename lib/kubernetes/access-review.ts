@@ -6,7 +6,6 @@
  * enumerate, and is incomplete where a webhook decides.
  */
 import { isKubernetesError } from '../errors.ts';
-import type { AccessAnswer, AccessRight, ClusterWriter } from '../ports.ts';
 import { cutTo, printable } from '../printable.ts';
 import { errorFromAnswer } from './errors.ts';
 import type { Transport } from './transport.ts';
@@ -15,7 +14,29 @@ const apiVersion = 'authorization.k8s.io/v1';
 const path = `/apis/${apiVersion}/selfsubjectaccessreviews`;
 const maxReason = 300;
 
-export type AccessReviewer = Pick<ClusterWriter, 'reviewAccess'>;
+/** One verb on one resource; in all namespaces, and of every name unless one is given. */
+export interface AccessRight {
+  verb: string;
+  /** Empty for the core group. */
+  group: string;
+  /** In the plural. */
+  resource: string;
+  subresource?: string;
+  name?: string;
+}
+
+/** Whether the API server would let its caller do something. */
+export type AccessAnswer =
+  | { kind: 'allowed' }
+  /** `reason` is what the server says about it; often nothing. */
+  | { kind: 'denied'; reason: string }
+  /** The cluster does not answer that question. */
+  | { kind: 'unknown'; message: string };
+
+export interface AccessReviewer {
+  /** Whether the caller may do that, for every request that needs this right. Changes nothing. */
+  reviewAccess(right: AccessRight): Promise<AccessAnswer>;
+}
 
 /** Makes the reviewer of what the identity of `transport` may do. */
 export function createAccessReviewer(transport: Transport): AccessReviewer {

@@ -8,7 +8,7 @@
  * for. A question that got no answer at all is thrown, and asked again with the task.
  */
 import type { Config } from '../config/model.ts';
-import type { AccessAnswer, AccessRight, ClusterWriter } from '../ports.ts';
+import type { AccessAnswer, AccessReviewer, AccessRight } from '../kubernetes/access-review.ts';
 import type { Judgement } from './judge.ts';
 import { irreplaceable, methodFor } from './replaceable.ts';
 import { nodeKindOf } from './replacement.ts';
@@ -63,7 +63,7 @@ export function rightsFor(
  * @throws KubernetesError when the API server gave no answer.
  */
 export async function reviewRights(
-  client: Pick<ClusterWriter, 'reviewAccess'>,
+  client: AccessReviewer,
   rights: readonly AccessRight[],
 ): Promise<Rights> {
   const reviewed = await Promise.all(

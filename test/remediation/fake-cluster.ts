@@ -6,6 +6,7 @@
  */
 import { isoTime } from '../../lib/clock.ts';
 import { KubernetesError } from '../../lib/errors.ts';
+import type { AccessAnswer } from '../../lib/kubernetes/access-review.ts';
 import type {
   DaemonSet,
   Node,
@@ -16,7 +17,6 @@ import type {
   VolumeAttachment,
 } from '../../lib/kubernetes/objects.ts';
 import type {
-  AccessAnswer,
   ClusterReader,
   ClusterWriter,
   EvictionOutcome,

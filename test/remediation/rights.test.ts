@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DrainConfig, ReplacementConfig } from '../../lib/config/model.ts';
+import type { AccessAnswer, AccessRight } from '../../lib/kubernetes/access-review.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
-import type { AccessAnswer, AccessRight } from '../../lib/ports.ts';
 import type { ClaimMatch } from '../../lib/remediation/replacement.ts';
 import { judgeRights, reviewRights, rightsFor } from '../../lib/remediation/rights.ts';
 import { claim, node } from './builders.ts';

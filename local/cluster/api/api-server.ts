@@ -124,7 +124,8 @@ export class ApiServer {
     const lease = leaseNameIn(method, path);
     if (lease !== undefined) return { status: 200, body: leaseOf(this.#world, lease) };
     if (isAccessReview(method, path)) {
-      return { status: 201, body: answerAccessReview(parse(request.body), this.#mayOf(request)) };
+      const may = this.#authorize.bind(undefined, request.identity);
+      return { status: 201, body: answerAccessReview(parse(request.body), may) };
     }
     const route = routeOf(path, this.#versions);
     if (route === undefined) throw noSuchPath();
@@ -177,10 +178,6 @@ export class ApiServer {
       `${target.split('/')[0]} is forbidden: User "${user}" cannot ${verb} resource "${target}" in API group "${group}" at the cluster scope`,
       { details: { kind: target, ...(group === '' ? {} : { group }) } },
     );
-  }
-
-  #mayOf({ identity }: ApiRequest): (verb: string, target: string) => boolean {
-    return (verb, target) => this.#authorize(identity, verb, target);
   }
 
   #list(route: Route, request: ApiRequest): ApiAnswer {
