@@ -27,7 +27,7 @@ afterAll(() => cluster?.stop());
 function seenTo(seen: Recorder<Node>, { metadata }: Node, be: (state: Node) => unknown) {
   return waitFor(
     () => seen.changes.some(({ object }) => object.metadata.uid === metadata.uid && be(object)),
-    { timeout: 120_000, what: `${metadata.name} to be changed` },
+    { timeout: 240_000, what: `${metadata.name} to be changed` },
   );
 }
 
@@ -58,7 +58,7 @@ test.concurrent('a node that is deleted under way is given up, and its successor
   for (const name of ['names-reborn', 'names-gone']) {
     await applyNode(client, { name, labels, zone: `${name}1` });
     await waitFor(async () => (await scene.agentOn(name)).some(isReady), {
-      timeout: 60_000,
+      timeout: 180_000,
       what: `the agent on ${name}`,
     });
     plain.push(await scene.node(name));
@@ -167,7 +167,7 @@ test.concurrent('a NodeClaim that is being deleted already is deferred, also whe
   await cluster.kubectl(['delete', 'nodeclaim', claim.metadata.name, '--wait=false']);
   // Karpenter cordons it by its taint, and waits for the pods.
   await waitFor(async () => (await scene.node(name)).spec.taints?.length, {
-    timeout: 60_000,
+    timeout: 180_000,
     what: `Karpenter to begin with ${name}`,
   });
   const leaving = await scene.node(name);

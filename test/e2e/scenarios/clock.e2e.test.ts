@@ -24,7 +24,7 @@ for (const [name, clockAheadBy] of Object.entries({ ahead: 60_000, behind: -60_0
       operator: { clockAheadBy },
       afterFirstScan: () => scene.witness(witness.metadata.name),
       meanwhile: async (_seen, operator) => {
-        await waitFor(() => operator.notices.length > 0, { timeout: 60_000, what: 'the alert' });
+        await waitFor(() => operator.notices.length > 0, { timeout: 180_000, what: 'the alert' });
         await operator.moreScans(15);
         expect(operator.attempts()).toEqual([]);
         await operator.request(victim);

@@ -39,7 +39,7 @@ async function outage(operator: Operator): Promise<void> {
   const failures = operator.failures().length;
   await cluster.killApiServer();
   await waitFor(() => operator.failures().length > failures, {
-    timeout: 60_000,
+    timeout: 180_000,
     what: 'a scan to fail',
   });
   await cluster.reviveApiServer();

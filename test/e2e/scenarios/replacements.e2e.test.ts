@@ -133,7 +133,7 @@ test.concurrent('a replacement that comes up with the same gap turns the blame t
   await scene.expectOnlyWrittenTo(run, [name]);
   await cluster.injector.unset({ node: '*', daemonSet: scene.daemonSet });
   await waitFor(async () => (await scene.nodes()).length === 4, {
-    timeout: 60_000,
+    timeout: 180_000,
     what: 'the nodes of worse',
   });
   await scene.allWell();

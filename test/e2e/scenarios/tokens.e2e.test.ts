@@ -97,7 +97,7 @@ test.concurrent('an EKS token that ends under way is renewed, and nobody notices
     meanwhile: async (seen) => {
       await waitFor(
         () => seen.changes.some(({ object }) => object.metadata.uid === uid && markOf(object)),
-        { timeout: 120_000, what: `${name} to be isolated` },
+        { timeout: 240_000, what: `${name} to be isolated` },
       );
       expect(account.accepted.size).toBe(1);
       account.endTokens();
@@ -132,14 +132,14 @@ test.concurrent('a role that is locked out under way does nothing by half, says 
     meanwhile: async (seen, operator) => {
       await waitFor(
         () => seen.changes.some(({ object }) => object.metadata.uid === uid && markOf(object)),
-        { timeout: 120_000, what: `${name} to be isolated` },
+        { timeout: 240_000, what: `${name} to be isolated` },
       );
       account.shut();
       await operator.outcomeOf(name);
       const scans = operator.scans.length;
       const failures = operator.failures().length;
       await waitFor(() => operator.failures().length >= failures + 3, {
-        timeout: 60_000,
+        timeout: 180_000,
         what: 'scans to fail',
       });
       expect(operator.scans.length).toBe(scans);
@@ -220,7 +220,7 @@ test.concurrent('an exec plugin is asked again when its token has ended', async 
     meanwhile: async (seen) => {
       await waitFor(
         () => seen.changes.some(({ object }) => object.metadata.uid === uid && markOf(object)),
-        { timeout: 120_000, what: `${name} to be isolated` },
+        { timeout: 240_000, what: `${name} to be isolated` },
       );
       give('exec-second');
       account.endTokens();

@@ -21,7 +21,7 @@ export async function breakPod(
 ): Promise<void> {
   await cluster.injector.set(pair, outcome, options);
   await waitFor(async () => (await podsOf(cluster.client(), pair)).every((pod) => !isReady(pod)), {
-    timeout: 60_000,
+    timeout: 180_000,
     what: `${pair.daemonSet} on ${pair.node} not to be Ready`,
   });
 }
@@ -36,7 +36,7 @@ export async function restartPod(cluster: ControlPlane, pair: Pair): Promise<voi
       const [pod] = await podsOf(cluster.client(), pair);
       return pod !== undefined && pod.metadata.uid !== before?.metadata.uid && isReady(pod);
     },
-    { timeout: 60_000, what: `a new pod of ${pair.daemonSet} on ${pair.node}` },
+    { timeout: 180_000, what: `a new pod of ${pair.daemonSet} on ${pair.node}` },
   );
 }
 
