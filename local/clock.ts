@@ -11,6 +11,11 @@ export interface SleepingClock extends Clock {
   realMs(ms: number): number;
   /** Runs something that is work and not waiting: its own time counts as it is. */
   during<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Waits, inside `during`, for what somebody else works on, who may sleep meanwhile. For a clock
+   * that stands still while anybody works; others need it not.
+   */
+  whileOthersWork?<T>(theirs: Promise<T>): Promise<T>;
 }
 
 /** The longest real wait of one timer, since the pace may change meanwhile. */

@@ -120,7 +120,7 @@ export class Embedded {
       readers: options.clients,
       workflow: this.workflow,
       notifier: { notify: async (notice) => onNotice?.(notice) },
-      sharedReads: new SharedReads(),
+      sharedReads: new SharedReads((theirs) => clock.whileOthersWork?.(theirs) ?? theirs),
       publisher: {
         publish: async (events) => {
           if (options.onlyWhenAsked !== true) await this.#route(events);

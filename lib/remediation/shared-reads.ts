@@ -31,6 +31,12 @@ interface Waiting {
 /** Facts of it are for several: nobody may change them. */
 export class SharedReads {
   readonly #lines = new WeakMap<ClusterReader, Map<string, Line>>();
+  readonly #whileOthersWork: <T>(theirs: Promise<T>) => Promise<T>;
+
+  /** @param whileOthersWork how a clock learns that somebody waits for the work of another. */
+  constructor(whileOthersWork = <T>(theirs: Promise<T>) => theirs) {
+    this.#whileOthersWork = whileOthersWork;
+  }
 
   /** The facts of a read with that reader that has not begun yet. It fails for all or for none. */
   facts(reader: ClusterReader, wanted: WantedRead): Promise<ClusterFacts> {
@@ -39,12 +45,12 @@ export class SharedReads {
     if (next !== undefined) {
       // Who asks last knows best what is to be read, but never less than somebody needs.
       if (wanted.full || !next.wanted.full) next.wanted = wanted;
-      return next.facts;
+      return this.#whileOthersWork(next.facts);
     }
     if (line.running === undefined) return begin(line, wanted);
     const waiting: Waiting = {
       wanted,
-      facts: line.running.then(() => {
+      facts: this.#whileOthersWork(line.running).then(() => {
         line.next = undefined;
         return begin(line, waiting.wanted);
       }),

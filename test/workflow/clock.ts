@@ -44,6 +44,16 @@ export class DiscreteClock implements SleepingClock {
     }
   }
 
+  async whileOthersWork<T>(theirs: Promise<T>): Promise<T> {
+    if (this.#atWork.getStore() === undefined) return theirs;
+    this.#working--;
+    try {
+      return await theirs;
+    } finally {
+      this.#working++;
+    }
+  }
+
   /** Runs something that goes on by itself, although work began it: an execution. */
   apart<T>(begin: () => T): T {
     return this.#atWork.exit(begin);
