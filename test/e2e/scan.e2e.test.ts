@@ -31,6 +31,7 @@ import {
   scanConfig,
   sorted,
 } from './support/scan-cluster.ts';
+import { restartPod } from './support/traces.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nodegap-scan-'));
 const configFile = join(folder, 'nodegap.yaml');
@@ -171,8 +172,7 @@ describe('with the RBAC', () => {
       await makeGaps(cluster);
       await sleep(wholeSecond);
       // The witness: the one cni pod that becomes Ready after the gaps began.
-      const [pod] = await podsOf(cluster.client(), { node: 'worker-6', daemonSet: cni });
-      await cluster.kubectl(['delete', 'pod', '-n', 'kube-system', pod?.metadata.name ?? '']);
+      await restartPod(cluster, { node: 'worker-6', daemonSet: cni });
       await sleep(podGrace + wholeSecond);
       live = await scan('-o', 'json');
       dump = await cluster.kubectl(['get', 'nodes,ds,pods,events,pdb', '-A', '-o', 'json'], {
