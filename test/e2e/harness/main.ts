@@ -98,7 +98,8 @@ function interrupted(): Promise<void> {
       clearInterval(watch);
       resolve();
     };
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+    // A signal may come twice, from the terminal and from npm, and none may cut the clean-up short.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   });
 }
 
