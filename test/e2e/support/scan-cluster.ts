@@ -145,11 +145,18 @@ export async function makeGaps(cluster: ControlPlane): Promise<void> {
   await stopKubelet(client, 'silent-1');
   await cluster.kubectl(['cordon', 'cordoned-1']);
   await makeNodesWithObstacles(cluster);
-  // A pod that becomes Ready after a gap began is a witness: those above must come before.
-  await waitFor(() => areReady(cluster, [agent]), {
-    timeout: 30_000,
-    what: `${agent} to be Ready`,
-  });
+  // A pod that becomes Ready after a gap began is a witness: those above must come before. By the
+  // counts of the DaemonSet alone it is Ready before it is wanted on the nodes that are new.
+  await waitFor(
+    async () => {
+      for (const name of ['small-1', 'port-1']) {
+        const there = await podsOf(client, { node: name, daemonSet: agent });
+        if (!there.some(isReady)) return false;
+      }
+      return areReady(cluster, [agent]);
+    },
+    { timeout: 60_000, what: `${agent} to be Ready, also on new nodes` },
+  );
   await sleep(wholeSecond);
   for (const { node, daemonSet, outcome } of faults) {
     await cluster.injector.set({ node, daemonSet }, outcome);
