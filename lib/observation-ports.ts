@@ -1,7 +1,8 @@
 /** Ports of what others say of nodes, besides the Node object itself. Part of ports.ts. */
 
-/** The node's Lease in kube-node-lease. `renewedAt` is epoch ms, by the clock of the node. */
 import type { KubernetesEvent } from './kubernetes/objects.ts';
+
+/** The node's Lease in kube-node-lease. `renewedAt` is epoch ms, by the clock of the node. */
 export type LeaseReading =
   | { kind: 'read'; renewedAt: number }
   | { kind: 'absent' }
