@@ -22,7 +22,7 @@ import {
   webApps,
   webReplicas,
 } from './support/repair-cluster.ts';
-import { only, statesOf, withoutRepeats } from './support/scene.ts';
+import { expectWritesOnlyTo, only, statesOf, withoutRepeats } from './support/scene.ts';
 import {
   breakPod,
   deletionAsked,
@@ -63,17 +63,7 @@ async function newNodes(run: ObservedRun, pool: Pool): Promise<Node[]> {
 
 /** That the run had all the rights it needed, and wrote to no node but these. */
 async function expectOnlyWrittenTo(run: ObservedRun, names: string[]): Promise<void> {
-  expect(run.requests.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
-  const podsThere = run.podChanges
-    .map(({ object }) => object)
-    .filter(({ spec }) => names.includes(spec.nodeName ?? ''))
-    .map(({ metadata }) => metadata.name);
-  for (const { verb, resource, subresource, name } of run.writes) {
-    const what = [verb, resource, subresource].filter(Boolean).join(' ');
-    if (what === 'patch nodes') expect(names).toContain(name);
-    else if (what === 'create pods eviction') expect(podsThere).toContain(name);
-    else expect(['delete nodeclaims', 'create events', 'patch events']).toContain(what);
-  }
+  expectWritesOnlyTo(run, names);
   for (const before of run.nodesBefore) {
     const { name } = before.metadata;
     if (names.includes(name)) continue;

@@ -206,17 +206,7 @@ export class Scene {
 
   /** That the run had all the rights it needed, and of the scene's nodes changed only these. */
   async expectOnlyWrittenTo(run: ObservedRun, names: string[]): Promise<void> {
-    expect(run.requests.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
-    const podsThere = run.podChanges
-      .map(({ object }) => object)
-      .filter(({ spec }) => names.includes(spec.nodeName ?? ''))
-      .map(({ metadata }) => metadata.name);
-    for (const { verb, resource, subresource, name } of run.writes) {
-      const what = [verb, resource, subresource].filter(Boolean).join(' ');
-      if (what === 'patch nodes') expect(names).toContain(name);
-      else if (what === 'create pods eviction') expect(podsThere).toContain(name);
-      else expect(['delete nodeclaims', 'create events', 'patch events']).toContain(what);
-    }
+    expectWritesOnlyTo(run, names);
     const own = run.nodesBefore.filter(
       ({ metadata }) => metadata.labels?.[poolLabel] === this.name,
     );
@@ -249,6 +239,21 @@ export class Scene {
       await cluster.kubectl(['get', 'nodes,nodeclaims', '-l', of, '-o', 'wide']),
       await cluster.kubectl(['get', 'pods,pdb', '-n', namespace, '-o', 'wide']),
     ].join('\n');
+  }
+}
+
+/** That the run was refused no right, and asked for changes of these nodes and their pods alone. */
+export function expectWritesOnlyTo(run: ObservedRun, names: string[]): void {
+  expect(run.requests.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
+  const podsThere = run.podChanges
+    .map(({ object }) => object)
+    .filter(({ spec }) => names.includes(spec.nodeName ?? ''))
+    .map(({ metadata }) => metadata.name);
+  for (const { verb, resource, subresource, name } of run.writes) {
+    const what = [verb, resource, subresource].filter(Boolean).join(' ');
+    if (what === 'patch nodes') expect(names).toContain(name);
+    else if (what === 'create pods eviction') expect(podsThere).toContain(name);
+    else expect(['delete nodeclaims', 'create events', 'patch events']).toContain(what);
   }
 }
 
