@@ -164,15 +164,14 @@ function idOf(providerID = ''): string {
 }
 
 /**
- * The kubelet of a node falls silent, and has been so for a while: the last renewal of its lease is
- * so old that the second observer takes it for silent, too. Waits until the node is not Ready.
+ * The kubelet of a node falls silent, and has been so for a while. Waits until the node is not Ready.
+ * Only then is the last renewal of its lease made so old that the second observer takes it for
+ * silent, too: from Kubernetes 1.37 on, the node lifecycle controller takes its own cache for stale,
+ * and calls no node silent, when a lease was written after the latest renewal that it has seen.
  */
 export async function silence(cluster: ControlPlane, name: string): Promise<void> {
   const client = cluster.client();
   await stopKubelet(client, name);
-  const renewTime = new Date(Date.now() - 120_000).toISOString().replace('Z', '000Z');
-  const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
-  await client.patch(lease, { spec: { renewTime } });
   await waitFor(
     async () => {
       const found = await node(client, name);
@@ -180,4 +179,7 @@ export async function silence(cluster: ControlPlane, name: string): Promise<void
     },
     { timeout: patience, interval: 250, what: `${name} not to be Ready` },
   );
+  const renewTime = new Date(Date.now() - 120_000).toISOString().replace('Z', '000Z');
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+  await client.patch(lease, { spec: { renewTime } });
 }
