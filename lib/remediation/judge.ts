@@ -217,10 +217,24 @@ function byStanding(gaps: Fault[], facts: JudgeFacts): Judgement {
   if (chosen.standing.kind === 'not-yet') {
     return { kind: 'wait', code, message, doubt: chosen.standing.doubt };
   }
+  const unclear = gaps.find((gap) => causeIsLost(gap, facts));
+  if (unclear !== undefined) {
+    const said = `${subjectOf(unclear)} is still not Ready, but why cannot be told any more: ${unclear.message}`;
+    return { kind: 'wait', code: 'cause-unknown', message: said, doubt: true };
+  }
   // What is left is not what the attempt is about: for the attempt, the node is well again.
   const about = facts.remembered?.daemonSets;
   if (about !== undefined && !gaps.some((gap) => about.includes(subjectOf(gap)))) {
     return withoutGap(facts);
   }
   return { kind: 'refuse', code, message };
+}
+
+/**
+ * The DaemonSet that the attempt is about still has no Ready pod, and the cause that was known gave
+ * way to none, as of a restarted pod of which the kubelet has said nothing yet. That is no reason to
+ * let workload onto the node again, nor to go further.
+ */
+function causeIsLost(gap: Fault, { remembered }: JudgeFacts): boolean {
+  return gap.cause === 'unknown' && remembered?.daemonSets.includes(subjectOf(gap)) === true;
 }

@@ -38,6 +38,7 @@ const deferrals = new Set([
   'unconfirmed',
   'starting',
   'rollout',
+  'cause-unknown',
   'hold-up',
   'canary-elsewhere',
   'canary-taken',

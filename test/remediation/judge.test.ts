@@ -104,6 +104,39 @@ describe('judge', () => {
     });
   });
 
+  describe('when the cause that was known gave way to none', () => {
+    const lost = gapOf({ cause: 'unknown', blame: 'unclear' });
+    const remembered = { daemonSets: ['kube-system/aws-node'], cause: 'crash-loop' as const };
+
+    it('neither goes on nor undoes anything', () => {
+      expect(judge(judgeFactsOf({ gaps: [lost], remembered }))).toMatchObject({
+        kind: 'wait',
+        code: 'cause-unknown',
+        doubt: true,
+      });
+    });
+
+    it('lets an attempt go on for what else is wrong with the node', () => {
+      const other = gapOf({ daemonSet: 'logging/fluent-bit' });
+      expect(judge(judgeFactsOf({ gaps: [lost, other], remembered }))).toMatchObject({
+        kind: 'act',
+        primary: { daemonSet: 'logging/fluent-bit' },
+      });
+    });
+
+    it('begins nothing for a cause that was never known', () => {
+      expect(judge(judgeFactsOf({ gaps: [lost] }))).toMatchObject({
+        kind: 'refuse',
+        code: 'hands-off',
+      });
+    });
+
+    it('does not hold the node for a DaemonSet that the attempt is not about', () => {
+      const other = { ...lost, daemonSet: 'logging/fluent-bit' };
+      expect(judge(judgeFactsOf({ gaps: [other], remembered }))).toMatchObject({ kind: 'healthy' });
+    });
+  });
+
   describe('behind its own taint', () => {
     const hidden = gapOf({ cause: 'untolerated-taint', blame: 'unclear' });
     const remembered = { daemonSets: ['kube-system/aws-node'], cause: 'crash-loop' as const };

@@ -77,6 +77,7 @@ export const advice: Record<string, string> = {
   unknown: 'Look at the history of the execution.',
 
   'blame-unclear': describe,
+  'cause-unknown': describe,
   'observer-unknown': `${describe}`,
   'observer-unwell': 'Look at the control plane, and at the network between it and the nodes.',
   'bad-replacements': 'Look into the pool, then: nodegap reset --cluster {cluster} --pool {pool}',
