@@ -2,23 +2,22 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type BenchCluster, startCluster } from './cluster.ts';
 import { allParts, measure, type Part } from './measure.ts';
+import { optionsOf } from './options.ts';
 import { planOf } from './plan.ts';
 import { printed } from './print.ts';
 
-const { values } = parseArgs({
-  options: {
-    nodes: { type: 'string', default: '5000' },
-    rounds: { type: 'string', default: '3' },
-    scans: { type: 'string', default: '10' },
-    'watch-seconds': { type: 'string', default: '60' },
-    attach: { type: 'string' },
-    cli: { type: 'string', default: join(import.meta.dirname, '..', 'dist/cli/nodegap.js') },
-    only: { type: 'string', default: allParts.join() },
-    json: { type: 'string' },
-  },
+const about = { command: 'npm run bench', explainedIn: 'bench/README.md' };
+const values = optionsOf(about, {
+  nodes: { type: 'string', default: '5000' },
+  rounds: { type: 'string', default: '3' },
+  scans: { type: 'string', default: '10' },
+  'watch-seconds': { type: 'string', default: '60' },
+  attach: { type: 'string' },
+  cli: { type: 'string', default: join(import.meta.dirname, '..', 'dist/cli/nodegap.js') },
+  only: { type: 'string', default: allParts.join() },
+  json: { type: 'string' },
 });
 
 const ending = new AbortController();

@@ -1,25 +1,24 @@
 /** `npm run compare`: nodegap beside what one would do without it, on real control planes. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { messageOf } from '../../lib/errors.ts';
 import { buildTools } from '../../test/e2e/harness/build.ts';
+import { optionsOf } from '../options.ts';
 import { wrongWith } from './claims.ts';
 import { type Contender, contenderNames, contenderOf } from './contenders.ts';
 import { printed, withGenerated } from './document.ts';
 import { type ContenderResult, type Results, resultsOf } from './results.ts';
 import { runContender } from './run.ts';
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: contenderNames.join() },
-    'at-once': { type: 'string', default: '3' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'string' },
-    from: { type: 'string' },
-    recordings: { type: 'string' },
-    'write-docs': { type: 'boolean', default: false },
-  },
+const about = { command: 'npm run compare', explainedIn: 'docs/comparison.md' };
+const values = optionsOf(about, {
+  only: { type: 'string', default: contenderNames.join() },
+  'at-once': { type: 'string', default: '3' },
+  seed: { type: 'string', default: '1' },
+  json: { type: 'string' },
+  from: { type: 'string' },
+  recordings: { type: 'string' },
+  'write-docs': { type: 'boolean', default: false },
 });
 
 const log = (line: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`);

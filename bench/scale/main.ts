@@ -2,22 +2,21 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { loadConfig } from '../../lib/config/load.ts';
+import { optionsOf } from '../options.ts';
 import { populate, startForScale } from './cluster.ts';
 import { printed } from './print.ts';
 import { failuresOf } from './result.ts';
 import { repairAll } from './run.ts';
 
-const { values } = parseArgs({
-  options: {
-    nodes: { type: 'string', default: '1000' },
-    percent: { type: 'string', default: '5' },
-    config: { type: 'string', default: join(import.meta.dirname, '..', 'scale.yaml') },
-    patience: { type: 'string', default: '30' },
-    logs: { type: 'string' },
-    json: { type: 'string' },
-  },
+const about = { command: 'npm run scale', explainedIn: 'bench/README.md' };
+const values = optionsOf(about, {
+  nodes: { type: 'string', default: '1000' },
+  percent: { type: 'string', default: '5' },
+  config: { type: 'string', default: join(import.meta.dirname, '..', 'scale.yaml') },
+  patience: { type: 'string', default: '30' },
+  logs: { type: 'string' },
+  json: { type: 'string' },
 });
 
 const targetMinutes = 15;
