@@ -3,6 +3,7 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { OUTCOMES, type Outcome } from './faults.ts';
 import { IDENTITIES, type Identity } from './identities.ts';
 import { applyDaemonSet, applyDeployment, applyNode, applyNodePool } from './objects.ts';
+import { node as nodeOf } from './state.ts';
 
 /** `npm run cluster`: a cluster to try things on, until Ctrl-C. */
 async function main(): Promise<void> {
@@ -62,12 +63,16 @@ Ctrl-C ends the cluster.
 }
 
 /** Obeys `fault NODE NAMESPACE/NAME OUTCOME` lines. It never ends, even when the input does. */
-async function readCommands({ injector }: ControlPlane): Promise<never> {
+async function readCommands({ injector, client }: ControlPlane): Promise<never> {
   for await (const line of createInterface({ input: process.stdin })) {
     const [word, node, daemonSet, outcome] = line.trim().split(/\s+/);
     if (word === '') continue;
     if (word !== 'fault' || node === undefined || !isName(daemonSet) || !isOutcome(outcome)) {
       console.log(`say: fault NODE NAMESPACE/NAME ${OUTCOMES.join('|')}`);
+      continue;
+    }
+    if ((await nodeOf(client(), node)) === undefined && node !== '*') {
+      console.log(`there is no node ${node}: kubectl get nodes`);
       continue;
     }
     await injector.set({ node, daemonSet }, outcome);
@@ -103,6 +108,12 @@ function interrupted(): Promise<void> {
   });
 }
 
+if (process.argv.length > 2) {
+  console.log(
+    'npm run cluster takes no options; it starts a cluster and says what one can do with it',
+  );
+  process.exit(process.argv.includes('--help') ? 0 : 1);
+}
 try {
   await main();
 } catch (error) {
