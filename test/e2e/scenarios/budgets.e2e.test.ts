@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
 import { ApiError } from '../harness/client.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { applyPdb } from '../harness/objects.ts';
 import {
   asked,
@@ -15,15 +15,14 @@ import {
   told,
   webOn,
 } from '../support/drains.ts';
-import { prepare } from '../support/rbac.ts';
 import { only, Scene } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { lowestAvailability } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 afterAll(() => cluster?.stop());
 

@@ -2,23 +2,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { applyNode, applyPdb } from '../harness/objects.ts';
 import { isReady, node } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import type { Operator } from '../support/operator.ts';
-import { prepare } from '../support/rbac.ts';
-import { only, patientNodes, Scene, statesOf, wideBreaker } from '../support/scene.ts';
+import { only, Scene, statesOf, wideBreaker } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { hasOwnTaint, markOf, shapeOf } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({
-    karpenter: true,
-    flags: { 'kube-controller-manager': [patientNodes] },
-  });
-  await prepare(cluster);
+  cluster = await startForScenes({ patient: true });
 });
 afterAll(() => cluster?.stop());
 

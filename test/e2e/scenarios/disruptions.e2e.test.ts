@@ -1,23 +1,19 @@
 /** Karpenter disrupts a node of its own accord, for drift or because it is empty, beside nodegap. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { KubernetesEvent, Node } from '../../../lib/kubernetes/objects.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { node } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import type { ObservedRun } from '../support/observed-run.ts';
-import { prepare } from '../support/rbac.ts';
 import type { Recorder } from '../support/recorder.ts';
-import { only, patientNodes, Scene, statesOf, wideBreaker } from '../support/scene.ts';
+import { only, Scene, statesOf, wideBreaker } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { markOf } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({
-    karpenter: true,
-    flags: { 'kube-controller-manager': [patientNodes] },
-  });
-  await prepare(cluster);
+  cluster = await startForScenes({ patient: true });
 });
 afterAll(() => cluster?.stop());
 

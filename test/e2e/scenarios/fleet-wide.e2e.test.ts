@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Detection } from '../../../lib/gap/model.ts';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
 import type { Notice } from '../../../lib/ports.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { applyDeployment, applyNodePool } from '../harness/objects.ts';
 import { nodes, podsOf } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
-import { prepare } from '../support/rbac.ts';
 import { only, Scene, statesOf } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import {
   addDaemonSets,
   allConfirmed,
@@ -24,8 +24,7 @@ const patience = 180_000;
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 
 afterAll(() => cluster?.stop());

@@ -1,16 +1,15 @@
 /** Faults that go away by themselves, or by what nodegap tries first. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { waitFor } from '../harness/wait.ts';
-import { prepare } from '../support/rbac.ts';
 import { only, Scene, statesOf, wideBreaker } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { markOf, shapeOf } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 afterAll(() => cluster?.stop());
 

@@ -1,14 +1,14 @@
 /** Causes that no new node cures: what they are, who is told, and that no node is ever written to. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Detection, Gap } from '../../../lib/gap/model.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { podsOf } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import type { ObservedRun } from '../support/observed-run.ts';
 import type { Operator } from '../support/operator.ts';
 import { refusePods } from '../support/pod-troubles.ts';
-import { prepare } from '../support/rbac.ts';
 import { Scene } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import {
   addDaemonSets,
   changesIn,
@@ -22,8 +22,7 @@ import { breakPod } from '../support/traces.ts';
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 
 afterAll(() => cluster?.stop());

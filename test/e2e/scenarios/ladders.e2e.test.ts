@@ -5,15 +5,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Node, NodeClaim } from '../../../lib/kubernetes/objects.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import type { Outcome } from '../harness/faults.ts';
 import { nodeClaims, nodes } from '../harness/state.ts';
 import { wholeSecond } from '../harness/wait.ts';
 import type { ObservedRun } from '../support/observed-run.ts';
 import type { Ended } from '../support/operator.ts';
 import { leaveTerminating, leaveWithout } from '../support/pod-troubles.ts';
-import { prepare } from '../support/rbac.ts';
 import { Scene, statesOf } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { addDaemonSets, evictionsIn, growByOne, readyOn, requiring } from '../support/several.ts';
 import {
   breakPod,
@@ -60,8 +60,7 @@ const ends = new Map<string, Ended>();
 let claims: NodeClaim[];
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
   scene = await Scene.make(cluster, { name: 'ladders', nodes: cases.length + 1 });
   await addDaemonSets(
     scene,

@@ -5,22 +5,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
 import type { InstanceReading } from '../../../lib/observation-ports.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { isReady, node } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import { deletionsIn } from '../support/drains.ts';
 import { MachineGroup, silence } from '../support/machine-group.ts';
 import type { ObservedRun } from '../support/observed-run.ts';
 import type { Operator } from '../support/operator.ts';
-import { prepare } from '../support/rbac.ts';
 import { only, Scene, statesOf } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { hasOwnTaint, markOf } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 afterAll(() => cluster?.stop());
 

@@ -1,6 +1,6 @@
 /** People and their tools who work on a node at the same time, and whose word counts more. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { applyPdb } from '../harness/objects.ts';
 import { isReady } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
@@ -15,16 +15,15 @@ import {
   told,
   webOn,
 } from '../support/drains.ts';
-import { prepare } from '../support/rbac.ts';
 import { only, Scene, statesOf } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { makeWriters } from '../support/taint-writers.ts';
 import { hasOwnTaint, markOf } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 afterAll(() => cluster?.stop());
 

@@ -1,7 +1,7 @@
 /** Pods that a drain must not, may not or cannot take away as it takes others. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../../lib/kubernetes/objects.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { pods } from '../harness/state.ts';
 import { gather } from '../support/crowd.ts';
 import { mountDisk } from '../support/disk.ts';
@@ -18,15 +18,14 @@ import {
   told,
   webOn,
 } from '../support/drains.ts';
-import { prepare } from '../support/rbac.ts';
 import { only, Scene, statesOf } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { deletionAsked, goneAt } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 afterAll(() => cluster?.stop());
 

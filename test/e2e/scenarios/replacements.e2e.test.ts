@@ -5,22 +5,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { node } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import type { Operator } from '../support/operator.ts';
-import { prepare } from '../support/rbac.ts';
-import { only, patientNodes, Scene, wideBreaker } from '../support/scene.ts';
+import { only, Scene, wideBreaker } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import { markOf, shapeOf } from '../support/traces.ts';
 
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({
-    karpenter: true,
-    flags: { 'kube-controller-manager': [patientNodes] },
-  });
-  await prepare(cluster);
+  cluster = await startForScenes({ patient: true });
 });
 afterAll(() => cluster?.stop());
 

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Detection } from '../../../lib/gap/model.ts';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
-import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
+import type { ControlPlane } from '../harness/control-plane.ts';
 import { applyDeployment, applyPdb } from '../harness/objects.ts';
 import { isReady, nodes, podsOf } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
-import { prepare } from '../support/rbac.ts';
 import { only, Scene, statesOf } from '../support/scene.ts';
+import { startForScenes } from '../support/scene-cluster.ts';
 import {
   addDaemonSets,
   changesIn,
@@ -25,8 +25,7 @@ const roleLabel = 'nodegap-test/role';
 let cluster: ControlPlane;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ karpenter: true });
-  await prepare(cluster);
+  cluster = await startForScenes();
 });
 
 afterAll(() => cluster?.stop());

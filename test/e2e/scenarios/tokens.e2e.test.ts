@@ -15,7 +15,8 @@ import {
 import { waitFor } from '../harness/wait.ts';
 import { type Connection, clusterName, type Ended } from '../support/operator.ts';
 import { prepare } from '../support/rbac.ts';
-import { only, patientNodes, Scene, statesOf, wideBreaker } from '../support/scene.ts';
+import { only, Scene, statesOf, wideBreaker } from '../support/scene.ts';
+import { patientNodes } from '../support/scene-cluster.ts';
 import { type Account, TokenWebhook } from '../support/token-webhook.ts';
 import { markOf } from '../support/traces.ts';
 

@@ -44,9 +44,6 @@ export type SceneRun = Omit<RunOptions, 'config' | 'operator'> & {
   ports?: OperatorOptions['ports'];
 };
 
-/** A flag of kube-controller-manager: no node is NotReady because its lease is late for once. */
-export const patientNodes = '--node-monitor-grace-period=180s';
-
 /** For a scene that is not about the breaker: the new nodes of another one count in its zone, too. */
 export const wideBreaker = { maxUnhealthyPercent: 100, unhealthyInOneZone: 50 };
 
