@@ -6,7 +6,7 @@ import type { Scope } from '../safety/scope.ts';
 import type { RememberedFault } from './fault-store.ts';
 import { type Ladder, ladderOf } from './ladder.ts';
 import type { NotReadyVerdicts } from './others.ts';
-import { standingOf } from './standing.ts';
+import { type Standing, standingOf } from './standing.ts';
 
 export type ActingLadder = Extract<Ladder, { kind: 'replace' }>;
 
@@ -208,7 +208,14 @@ function byStanding(gaps: Fault[], facts: JudgeFacts): Judgement {
       };
     }
   }
-  const waiting = judged.find(({ standing }) => standing.kind === 'not-yet');
+  // Before what only has to ripen: that ends with a release, and doubt does not.
+  const unclear = gaps.find((gap) => causeIsLost(gap, facts));
+  if (unclear !== undefined) {
+    const said = `${subjectOf(unclear)} is still not Ready, but why cannot be told any more: ${unclear.message}`;
+    return { kind: 'wait', code: 'cause-unknown', message: said, doubt: true };
+  }
+  const unripe = judged.filter(({ standing }) => standing.kind === 'not-yet');
+  const waiting = unripe.find(({ standing }) => inDoubt(standing)) ?? unripe[0];
   const chosen = waiting ?? judged[0];
   if (chosen === undefined || chosen.standing.kind === 'actionable') {
     return { kind: 'healthy', message: 'no required DaemonSet is missing on the node' };
@@ -217,17 +224,16 @@ function byStanding(gaps: Fault[], facts: JudgeFacts): Judgement {
   if (chosen.standing.kind === 'not-yet') {
     return { kind: 'wait', code, message, doubt: chosen.standing.doubt };
   }
-  const unclear = gaps.find((gap) => causeIsLost(gap, facts));
-  if (unclear !== undefined) {
-    const said = `${subjectOf(unclear)} is still not Ready, but why cannot be told any more: ${unclear.message}`;
-    return { kind: 'wait', code: 'cause-unknown', message: said, doubt: true };
-  }
   // What is left is not what the attempt is about: for the attempt, the node is well again.
   const about = facts.remembered?.daemonSets;
   if (about !== undefined && !gaps.some((gap) => about.includes(subjectOf(gap)))) {
     return withoutGap(facts);
   }
   return { kind: 'refuse', code, message };
+}
+
+function inDoubt(standing: Standing): boolean {
+  return standing.kind === 'not-yet' && standing.doubt;
 }
 
 /**

@@ -38,7 +38,6 @@ const deferrals = new Set([
   'unconfirmed',
   'starting',
   'rollout',
-  'cause-unknown',
   'hold-up',
   'canary-elsewhere',
   'canary-taken',

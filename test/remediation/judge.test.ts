@@ -124,6 +124,19 @@ describe('judge', () => {
       });
     });
 
+    it('undoes nothing either while another gap ripens', () => {
+      const young = gapOf({ daemonSet: 'logging/fluent-bit', cause: 'starting' });
+      for (const gaps of [
+        [young, lost],
+        [lost, young],
+      ]) {
+        expect(judge(judgeFactsOf({ gaps, remembered }))).toMatchObject({
+          code: 'cause-unknown',
+          doubt: true,
+        });
+      }
+    });
+
     it('begins nothing for a cause that was never known', () => {
       expect(judge(judgeFactsOf({ gaps: [lost] }))).toMatchObject({
         kind: 'refuse',

@@ -215,6 +215,11 @@ describe('outcomeOf', () => {
       { code: 'heartbeat-stale', node: 'isolated', voice: 'alert', nextAttempt: t0 + 60 * minute },
     ],
     [
+      'a cause that is lost on a node that is isolated already: an alert, and it stays so',
+      { confirm: { ...confirm('report', 'cause-unknown'), isolated: true } },
+      { code: 'cause-unknown', node: 'isolated', voice: 'alert', nextAttempt: t0 + 60 * minute },
+    ],
+    [
       'a deferral of a node that is isolated already: quietly',
       { confirm: { ...confirm('report', 'hold-up'), isolated: true } },
       { code: 'hold-up', node: 'isolated', voice: 'quiet', nextAttempt: t0 + 5 * minute },
