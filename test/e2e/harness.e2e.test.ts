@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { conditionOf, type Pod } from '../../lib/kubernetes/objects.ts';
+import { buildTools } from './harness/build.ts';
 import { ApiError } from './harness/client.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import { applyDaemonSet, applyDeployment, applyNode, applyNodePool } from './harness/objects.ts';
@@ -30,9 +31,11 @@ const assets = mkdtempSync(join(tmpdir(), 'nodegap-assets-'));
 let cluster: ControlPlane;
 
 beforeAll(async () => {
+  // With the variable set, nobody builds these two.
+  await buildTools(console.error);
   for (const program of ['etcd', 'kube-apiserver'] as const) {
     const trace = join(assets, `${program}.started`);
-    const wrapper = `#!/bin/sh\ntouch '${trace}'\nexec '${programPath(program, {})}' "$@"\n`;
+    const wrapper = `#!/bin/sh\ntouch '${trace}'\nexec '${programPath(program)}' "$@"\n`;
     writeFileSync(join(assets, `${program}.sh`), wrapper, { mode: 0o755 });
     symlinkSync(`${program}.sh`, join(assets, program));
   }
