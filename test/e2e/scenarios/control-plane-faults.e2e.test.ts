@@ -123,12 +123,23 @@ test('the API server freezes for a while, and etcd answers in spurts all the tim
   const { name } = victim.metadata;
   await scene.break(name, 'never-ready');
   const over = new AbortController();
+  let held = false;
+  /** A write waits while etcd stands still. */
+  const write = async () => {
+    const started = Date.now();
+    await cluster.client().patch(`/api/v1/namespaces/${scene.namespace}`, {
+      metadata: { annotations: { written: String(started) } },
+    });
+    held ||= Date.now() - started > 1_000;
+  };
   const spurts = async () => {
     while (!over.signal.aborted) {
       cluster.signal('etcd', 'SIGSTOP');
+      // Where the API server stands still as well, it may come to nothing.
+      const written = write().catch(() => undefined);
       await sleep(1_500);
       cluster.signal('etcd', 'SIGCONT');
-      await sleep(1_000);
+      await Promise.all([written, sleep(1_000)]);
     }
   };
   let running: Promise<void> | undefined;
@@ -151,6 +162,7 @@ test('the API server freezes for a while, and etcd answers in spurts all the tim
       }
     },
   });
+  expect(held).toBe(true);
   await expectDoneOnce(scene, run, name);
   await scene.remove();
 });

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node } from '../../../lib/kubernetes/objects.ts';
 import type { InstanceReading } from '../../../lib/observation-ports.ts';
 import type { ControlPlane } from '../harness/control-plane.ts';
-import { isReady, node } from '../harness/state.ts';
+import { isReady, node, pods } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import { deletionsIn } from '../support/drains.ts';
 import { MachineGroup, silence } from '../support/machine-group.ts';
 import type { ObservedRun } from '../support/observed-run.ts';
 import type { Operator } from '../support/operator.ts';
-import { only, Scene, statesOf } from '../support/scene.ts';
+import { expectWritesOnlyTo, only, Scene, statesOf } from '../support/scene.ts';
 import { startForScenes } from '../support/scene-cluster.ts';
 import { hasOwnTaint, markOf } from '../support/traces.ts';
 
@@ -70,6 +70,7 @@ const bodies = (run: ObservedRun) => run.notices.map(({ body }) => body).join('\
 test.concurrent('a dead machine that EC2 calls impaired is replaced, after a hold-down of its own', async () => {
   const { group, victim } = await groupWithSilent('dead');
   const { name, uid } = victim.metadata;
+  const before = await pods(cluster.client(), group.name, 'web');
   group.setChecks(victim, impaired);
   await silence(cluster, name);
   const run = await group.run({
@@ -83,9 +84,14 @@ test.concurrent('a dead machine that EC2 calls impaired is replaced, after a hol
   const states = statesOf(run, uid);
   expect(states.some((state) => state.spec.unschedulable && hasOwnTaint(state))).toBe(true);
   expect(states.every((state) => !isReady(state))).toBe(true);
-  // Its workload runs elsewhere, and was asked to leave before the machine was ended.
-  const evicted = run.writes.filter(({ subresource }) => subresource === 'eviction');
-  expect(evicted.map(({ code }) => code)).toContain(201);
+  // Its workload was asked to leave before the machine was ended, and runs elsewhere.
+  const evicted = run.writes.filter(({ subresource, code }) => {
+    return subresource === 'eviction' && code === 201;
+  });
+  const web = before.find(({ spec }) => spec.nodeName === name);
+  expect(evicted.map((entry) => entry.name)).toContain(web?.metadata.name);
+  await group.allWell();
+  expectWritesOnlyTo(run, [name]);
   // The machine is ended through its group: nothing of the cluster is deleted.
   expect(deletionsIn(run)).toEqual([]);
 });
@@ -128,6 +134,7 @@ test.concurrent('a second observer who changes his mind ends the hold-down, and 
   expect(run.writes.filter(({ subresource }) => subresource === 'eviction')).toEqual([]);
   expect(group.ended).toEqual([]);
   expect(run.slots).toEqual([]);
+  expectWritesOnlyTo(run, [name]);
 });
 
 test.concurrent('a node of Karpenter is left to its node repair, and without that held while nobody can ask EC2', async () => {

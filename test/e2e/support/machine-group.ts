@@ -51,17 +51,22 @@ export class MachineGroup implements Machines, MachineTerminator, InstanceStatus
       spread: true,
       terminationGracePeriodSeconds: 1,
     });
+    await group.allWell();
+    return group;
+  }
+
+  /** Waits until as many nodes as there are to be have their DaemonSet and their workload Ready. */
+  async allWell(): Promise<void> {
+    const client = this.cluster.client();
     await waitFor(
       async () => {
-        const web = await pods(client, name, 'web');
-        const agents = await pods(client, name, 'agent');
-        const there = (await group.nodes()).filter(isReady);
-        const wellAreAll = [web, agents].every((all) => all.filter(isReady).length === size);
-        return wellAreAll && there.length === size;
+        const web = await pods(client, this.name, 'web');
+        const agents = await pods(client, this.name, 'agent');
+        const there = (await this.nodes()).filter(isReady);
+        return [web, agents, there].every((all) => all.filter(isReady).length === this.#size);
       },
-      { timeout: patience, interval: 250, what: `all of ${name} to be well` },
+      { timeout: patience, interval: 250, what: `all of ${this.name} to be well` },
     );
-    return group;
   }
 
   async nodes(): Promise<Node[]> {
