@@ -55,6 +55,24 @@ function drained({ writes }: ObservedRun) {
   );
 }
 
+/** A run in which `disrupt` is done as soon as the victim is isolated, to be left to Karpenter. */
+function runInHoldDown(
+  scene: Scene,
+  [victim, witness]: readonly [Node, Node],
+  disrupt: () => Promise<void>,
+): Promise<ObservedRun> {
+  return scene.run({
+    nodes: [victim.metadata.name],
+    // Longer than Karpenter needs.
+    config: { timings: { holdDown: 120 }, breaker: wideBreaker },
+    afterFirstScan: () => scene.witness(witness.metadata.name),
+    meanwhile: async (seen) => {
+      await seenTo(seen, victim, markOf);
+      await disrupt();
+    },
+  });
+}
+
 test.concurrent('a node that Karpenter replaces for drift is left to Karpenter', async () => {
   const scene = await Scene.make(cluster, { name: 'drift', pool: { registrationDelay: '5s' } });
   const [victim, witness] = await scene.victimAndWitness();
@@ -65,20 +83,13 @@ test.concurrent('a node that Karpenter replaces for drift is left to Karpenter',
     .filter((n) => n !== name);
   await cluster.kubectl(['annotate', 'node', ...others, 'karpenter.sh/do-not-disrupt=true']);
   await scene.break(name, 'never-ready');
-  const run = await scene.run({
-    nodes: [name],
-    // Longer than Karpenter needs.
-    config: { timings: { holdDown: 120 }, breaker: wideBreaker },
-    afterFirstScan: () => scene.witness(witness.metadata.name),
-    meanwhile: async (seen) => {
-      await seenTo(seen, victim, markOf);
-      await cluster.client().patch(`/apis/karpenter.sh/v1/nodepools/${scene.name}`, {
-        spec: {
-          disruption: { budgets: [{ nodes: '1' }] },
-          template: { metadata: { labels: { release: 'next' } } },
-        },
-      });
-    },
+  const run = await runInHoldDown(scene, [victim, witness], async () => {
+    await cluster.client().patch(`/apis/karpenter.sh/v1/nodepools/${scene.name}`, {
+      spec: {
+        disruption: { budgets: [{ nodes: '1' }] },
+        template: { metadata: { labels: { release: 'next' } } },
+      },
+    });
   });
   const ended = only(run.ended);
   expect(leftToKarpenter).toContain(ended.code);
@@ -105,21 +116,14 @@ test.concurrent('a node in hold-down that Karpenter consolidates is left to Karp
   const [victim, witness] = await scene.victimAndWitness();
   const { name, uid } = victim.metadata;
   await scene.break(name, 'never-ready');
-  const run = await scene.run({
-    nodes: [name],
-    // Longer than Karpenter needs.
-    config: { timings: { holdDown: 120 }, breaker: wideBreaker },
-    afterFirstScan: () => scene.witness(witness.metadata.name),
-    meanwhile: async (seen) => {
-      await seenTo(seen, victim, markOf);
-      // One replica less, and that on the victim, so nothing but the DaemonSet is on it.
-      const web = (await scene.webPods()).find(({ spec }) => spec.nodeName === name);
-      const costs = 'controller.kubernetes.io/pod-deletion-cost=-1';
-      const pod = web?.metadata.name ?? 'none';
-      await cluster.kubectl(['-n', scene.namespace, 'annotate', 'pod', pod, costs]);
-      await cluster.kubectl(['-n', scene.namespace, 'scale', 'deployment/web', '--replicas=3']);
-      await consolidateAtOnce(scene);
-    },
+  const run = await runInHoldDown(scene, [victim, witness], async () => {
+    // One replica less, and that on the victim, so nothing but the DaemonSet is on it.
+    const web = (await scene.webPods()).find(({ spec }) => spec.nodeName === name);
+    const costs = 'controller.kubernetes.io/pod-deletion-cost=-1';
+    const pod = web?.metadata.name ?? 'none';
+    await cluster.kubectl(['-n', scene.namespace, 'annotate', 'pod', pod, costs]);
+    await cluster.kubectl(['-n', scene.namespace, 'scale', 'deployment/web', '--replicas=3']);
+    await consolidateAtOnce(scene);
   });
   const ended = only(run.ended);
   expect(leftToKarpenter).toContain(ended.code);
