@@ -75,6 +75,11 @@ export async function startKubelet(client: KubeClient, name: string): Promise<vo
   await patchLease(client, name, { leaseDurationSeconds: 1, renewTime: microTime(new Date(0)) });
 }
 
+/** As if the kubelet had renewed the lease of its node last at that time. */
+export async function setLastRenewal(client: KubeClient, name: string, at: Date): Promise<void> {
+  await patchLease(client, name, { renewTime: microTime(at) });
+}
+
 async function patchLease(client: KubeClient, name: string, spec: unknown): Promise<void> {
   await client.patch(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`, {
     spec,

@@ -10,7 +10,7 @@ import type { GroupMember, Machine, Machines, MachineTerminator } from '../../..
 import type { InstanceReading, InstanceStatuses } from '../../../lib/observation-ports.ts';
 import type { ControlPlane, OwnActuator } from '../harness/control-plane.ts';
 import { applyDaemonSet, applyDeployment, applyNode } from '../harness/objects.ts';
-import { isReady, node, nodes, pods, stopKubelet } from '../harness/state.ts';
+import { isReady, node, nodes, pods, setLastRenewal, stopKubelet } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
 import { type ObservedRun, observe } from './observed-run.ts';
 import { type ConfigChanges, clusterName, type OperatorOptions, quickConfig } from './operator.ts';
@@ -184,7 +184,5 @@ export async function silence(cluster: ControlPlane, name: string): Promise<void
     },
     { timeout: patience, interval: 250, what: `${name} not to be Ready` },
   );
-  const renewTime = new Date(Date.now() - 120_000).toISOString().replace('Z', '000Z');
-  const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
-  await client.patch(lease, { spec: { renewTime } });
+  await setLastRenewal(client, name, new Date(Date.now() - 120_000));
 }
