@@ -25,8 +25,13 @@ interface Range {
 }
 
 /** A duration, written `10m`, as whole seconds. */
-export function duration(fallback: string, description: string, { min = 0, step = 1 }: Range = {}) {
-  const error = notA('a duration', fallback);
+export function duration(fallback: string, description: string, range: Range = {}) {
+  return plainDuration(fallback, range).prefault(fallback).describe(description);
+}
+
+/** The same without a default. */
+export function plainDuration(example: string, { min = 0, step = 1 }: Range = {}) {
+  const error = notA('a duration', example);
   return z
     .string({ error })
     .regex(durationPattern, { error, abort: true })
@@ -36,9 +41,7 @@ export function duration(fallback: string, description: string, { min = 0, step 
     .refine((text) => (parseDuration(text) ?? 0) % step === 0, {
       error: (issue) => `${shown(issue.input)} is not a multiple of ${formatDuration(step)}`,
     })
-    .transform((text) => parseDuration(text) ?? 0)
-    .prefault(fallback)
-    .describe(description);
+    .transform((text) => parseDuration(text) ?? 0);
 }
 
 /** A whole number of at least 1. */

@@ -29,7 +29,11 @@ export interface NetworkConfig {
 }
 
 /** Exactly one way to name DaemonSets, with the furthest action allowed for them. */
-export type RequiredDaemonSet = { action: Ceiling } & (
+export type RequiredDaemonSet = {
+  action: Ceiling;
+  /** NAME of `nodegap.dev/startup-NAME`; the name of each DaemonSet when absent. */
+  startupTaint?: string;
+} & (
   | { by: 'name'; name: string }
   | { by: 'namespaced-name'; namespace: string; name: string }
   | { by: 'selector'; selector: string }
@@ -44,6 +48,27 @@ export interface ConditionConfig {
   reasons: string[];
   minimumAge: number;
   action: Ceiling;
+}
+
+/** A node condition that becomes the taint `nodegap.dev/condition-NAME`. */
+export interface ConditionTaintConfig {
+  name: string;
+  type: string;
+  status: ConditionStatus;
+  /** Patterns; any reason will do when there are none. */
+  reasons: string[];
+  /** Age of the condition, as its own time says. */
+  minimumAge: number;
+  /** How long scans must have seen it besides. */
+  holdDown: number;
+  /** How long it must be over before the taint is taken off. */
+  holdUp: number;
+  effect: 'NoSchedule' | 'PreferNoSchedule';
+}
+
+export interface AuditConfig {
+  /** Seconds in which workload of a lost node has to run elsewhere, where somebody states it. */
+  recoverySlo?: number;
 }
 
 export interface Timings {
@@ -62,6 +87,10 @@ export interface Timings {
   volumes: number;
   /** How often WaitForRecovery, DrainNode and VerifyReplacement look again. */
   poll: number;
+  /** How long a DaemonSet must be Ready on a new node before its startup taint is taken off. */
+  startupSoak: number;
+  /** From the creation of a node: by then it has proved itself, or it is handed to remediate-node. */
+  startupDeadline: number;
 }
 
 export interface BreakerConfig {
@@ -160,6 +189,7 @@ export interface Config {
   networks: NetworkConfig[];
   requiredDaemonSets: RequiredDaemonSet[];
   conditions: ConditionConfig[];
+  conditionTaints: ConditionTaintConfig[];
   startupTaints: string[];
   timings: Timings;
   breaker: BreakerConfig;
@@ -167,6 +197,7 @@ export interface Config {
   replacement: ReplacementConfig;
   drain: DrainConfig;
   evidence: EvidenceConfig;
+  audit: AuditConfig;
 }
 
 /** A configuration with the sha256 of its canonical JSON, which every execution reports. */

@@ -51,9 +51,17 @@ export function entryText(entry: RequiredDaemonSet): string {
   }
 }
 
+/** The entry that decides over a DaemonSet: the first that matches. */
+export function entryFor(
+  config: RequiredPart,
+  daemonSet: DaemonSet,
+): RequiredDaemonSet | undefined {
+  return config.requiredDaemonSets.find((candidate) => matches(candidate, daemonSet));
+}
+
 /** How the configuration requires a DaemonSet: the first matching entry decides. */
 export function requirementOf(config: RequiredPart, daemonSet: DaemonSet): Requirement | undefined {
-  const entry = config.requiredDaemonSets.find((candidate) => matches(candidate, daemonSet));
+  const entry = entryFor(config, daemonSet);
   if (entry === undefined) return undefined;
   return { ceiling: entry.action satisfies Ceiling, chosenBy: entryText(entry) };
 }
@@ -74,9 +82,7 @@ export function unmatchedRequirements(
       return [{ index, entry, why: 'matches-nothing', message }];
     }
     if (entry.by !== 'name' && entry.by !== 'namespaced-name') return [];
-    const deciding = hits.map((hit) =>
-      config.requiredDaemonSets.find((candidate) => matches(candidate, hit)),
-    );
+    const deciding = hits.map((hit) => entryFor(config, hit));
     const [first] = deciding;
     if (first === undefined || deciding.includes(entry)) return [];
     if (deciding.every((each) => each?.action === entry.action)) return [];

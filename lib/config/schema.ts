@@ -8,12 +8,22 @@
 import * as z from 'zod';
 import { ceilings } from '../gap/model.ts';
 import { approvalsSchema } from './approvals-schema.ts';
-import { conditionSchema } from './condition-schema.ts';
+import { conditionSchema, conditionTaintSchema } from './condition-schema.ts';
 import { drainSchema } from './drain-schema.ts';
 import { evidenceSchema } from './evidence-schema.ts';
-import { count, duration, form, idList, percent, plainCount, shown } from './fields.ts';
+import {
+  count,
+  duration,
+  form,
+  idList,
+  percent,
+  plainCount,
+  plainDuration,
+  shown,
+} from './fields.ts';
 import type { Config, RequiredDaemonSet } from './model.ts';
 import { isLabelKey, parseSelector } from './selector.ts';
+import { timingsSchema } from './timings-schema.ts';
 
 /** Taint keys that widely used agents put on new nodes and take away when they run. */
 export const knownStartupTaints = [
@@ -121,6 +131,13 @@ const requiredDaemonSetSchema = z
       .enum(ceilings)
       .default('replace')
       .describe('The furthest that nodegap may go for these DaemonSets.'),
+    startupTaint: form(
+      // With `startup-` before it: 63 characters at most (IsQualifiedName).
+      /^[a-z0-9]([-a-z0-9.]{0,53}[a-z0-9])?$/,
+      'a name (lower-case letters, digits, dots and dashes, at most 55)',
+      'cni',
+      'NAME of the taint nodegap.dev/startup-NAME that new nodes bear until these DaemonSets are Ready; the name of each DaemonSet when absent.',
+    ).exactOptional(),
   })
   .check((ctx) => {
     const { name, selector, priorityClass } = ctx.value;
@@ -132,40 +149,17 @@ const requiredDaemonSetSchema = z
         : 'has several of name, selector and priorityClass; write one entry for each';
     ctx.issues.push({ code: 'custom', message, input: ctx.value });
   })
-  .transform(({ name, selector, priorityClass, action }): RequiredDaemonSet => {
-    if (selector !== undefined) return { by: 'selector', selector, action };
-    if (priorityClass !== undefined) return { by: 'priority-class', priorityClass, action };
+  .transform(({ name, selector, priorityClass, ...rest }): RequiredDaemonSet => {
+    if (selector !== undefined) return { by: 'selector', selector, ...rest };
+    if (priorityClass !== undefined) return { by: 'priority-class', priorityClass, ...rest };
     const [last = '', namespace] = (name ?? '').split('/').reverse();
     return namespace === undefined
-      ? { by: 'name', name: last, action }
-      : { by: 'namespaced-name', namespace, name: last, action };
+      ? { by: 'name', name: last, ...rest }
+      : { by: 'namespaced-name', namespace, name: last, ...rest };
   })
   .meta({
     oneOf: [{ required: ['name'] }, { required: ['selector'] }, { required: ['priorityClass'] }],
   });
-
-const timingsSchema = z.strictObject({
-  // EventBridge Scheduler rates are whole minutes.
-  scan: duration('1m', 'How often each cluster is scanned.', { min: 60, step: 60 }),
-  nodeGrace: duration('10m', 'Age of a node below which nothing is acted on.'),
-  podGrace: duration('5m', 'Age of a pod below which nothing is acted on.'),
-  confirmationScans: count(2, 'Scans in which a gap must be seen before anything is done.'),
-  confirmation: duration('60s', 'How long past its grace a gap must be seen.'),
-  holdDown: duration('10m', 'How long a gap must go on after isolation before drain and replace.'),
-  holdDownNodeNotReady: duration('30m', 'Hold-down when the node itself is not ready.'),
-  holdUp: duration('2m', 'How long health must last before isolation is undone.'),
-  drain: duration('30m', 'How long a drain may take before a person is asked.', { min: 60 }),
-  approval: duration('12h', 'How long a person has to answer; no answer is a no.', { min: 60 }),
-  verification: duration('15m', 'How long a replacement may take to have its DaemonSets ready.', {
-    min: 60,
-  }),
-  volumes: duration(
-    '5m',
-    'How long, after a drain, the volumes of the pods that left may stay attached; 0s = do not wait.',
-    { min: 0 },
-  ),
-  poll: duration('30s', 'How often a running execution looks again.', { min: 5 }),
-});
 
 const outsidePolicy = z.enum(['hold', 'ignore']).default('hold');
 
@@ -218,6 +212,10 @@ export const configSchema = z
       .array(conditionSchema)
       .default([])
       .describe('Node conditions that are faults; of a type and status the first match decides.'),
+    conditionTaints: z
+      .array(conditionTaintSchema)
+      .default([])
+      .describe('Node conditions that become taints, for as long as they last.'),
     startupTaints: z
       .array(
         z
@@ -256,6 +254,14 @@ export const configSchema = z
       .describe('How each kind of node is replaced; notify asks a person to do it.'),
     drain: drainSchema,
     evidence: evidenceSchema,
+    audit: z
+      .strictObject({
+        recoverySlo: plainDuration('2m', { min: 1 })
+          .describe('Time in which the workload of a lost node has to run elsewhere.')
+          .exactOptional(),
+      })
+      .prefault({})
+      .describe('What the audit measures against.'),
   })
   .describe('Configuration of nodegap (nodegap.yaml).');
 

@@ -31,7 +31,10 @@ function record(value: unknown): Record<string, unknown> {
     : {};
 }
 
-function duplicateNames(root: unknown, key: 'clusters' | 'networks'): Problem[] {
+function duplicateNames(
+  root: unknown,
+  key: 'clusters' | 'networks' | 'conditionTaints',
+): Problem[] {
   const first = new Map<unknown, number>();
   const problems: Problem[] = [];
   for (const { value, index } of entries(root, key)) {
@@ -85,6 +88,7 @@ export function semanticProblems(root: unknown): Problem[] {
   return [
     ...duplicateNames(root, 'clusters'),
     ...duplicateNames(root, 'networks'),
+    ...duplicateNames(root, 'conditionTaints'),
     ...networkReferences(root),
     ...zonesOfSubnets(root),
   ];

@@ -135,7 +135,7 @@ export function explainReport(
   options: ExplainReportOptions,
 ): ExplainReport {
   const { cluster, now, mode, config, drain } = options;
-  const { conditions, timings, breaker, approvals, replacement, startupTaints } = config;
+  const { clusters, networks, requiredDaemonSets, ...settings } = config;
   return {
     cluster,
     now: isoTime(now),
@@ -154,16 +154,7 @@ export function explainReport(
     ...(explanation.leftOut === undefined
       ? { drain: 'unread' in drain ? { unread: drain.unread } : { groups: drainGroups(drain) } }
       : {}),
-    settings: {
-      timings,
-      breaker,
-      approvals,
-      replacement,
-      drain: config.drain,
-      evidence: config.evidence,
-      startupTaints,
-      conditions,
-    },
+    settings,
   };
 }
 

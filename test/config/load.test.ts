@@ -39,6 +39,8 @@ describe('loadConfig', () => {
       verification: 900,
       volumes: 300,
       poll: 30,
+      startupSoak: 30,
+      startupDeadline: 900,
     });
     expect(config.breaker).toEqual({
       maxUnhealthyPercent: 20,

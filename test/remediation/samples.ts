@@ -24,6 +24,8 @@ export const timings: Timings = {
   verification: 900,
   volumes: 300,
   poll: 60,
+  startupSoak: 30,
+  startupDeadline: 900,
 };
 
 export function gapOf(overrides: Partial<Gap> = {}): Gap {
