@@ -10,6 +10,7 @@ import type {
   PodSpec,
   Taint,
   Toleration,
+  Volume,
 } from '../kubernetes/objects.ts';
 
 /** Where an object was read. Lines begin at 1. */
@@ -47,6 +48,10 @@ export interface InputReference {
 }
 
 export interface WrittenContainer extends Container {
+  command?: string[];
+  args?: string[];
+  /** Only the variables of `isAgentVariable` (agents.ts): others may hold secrets. */
+  env?: { name: string; value?: string }[];
   readinessProbe?: Probe;
   startupProbe?: Probe;
   livenessProbe?: Probe;
@@ -57,6 +62,8 @@ export interface WrittenPodSpec extends PodSpec {
   initContainers?: WrittenContainer[];
   serviceAccountName?: string;
   imagePullSecrets?: { name: string }[];
+  /** With `hostPath` kept: two pods of one node may then write to the same place. */
+  volumes?: (Volume & { hostPath?: { path?: string } })[];
 }
 
 /** A DaemonSet with everything of its template that the audit looks at. */
@@ -118,13 +125,17 @@ export interface Workload {
   metadata: ObjectMeta;
   replicas?: number;
   tolerations: Toleration[];
+  /** Those of its pods. Absent where they were not kept: then nobody can tell its settings. */
+  containers?: WrittenContainer[];
 }
 
-/** A ConfigMap or Secret by the names of its keys: values are never kept. */
+/** A ConfigMap or Secret by the names of its keys: values are never kept, but for `settings`. */
 export interface KeyedObject {
   namespace: string;
   name: string;
   keys: string[];
+  /** Of a ConfigMap: the values of the keys of `isAgentSetting` (agents.ts), which are no secrets. */
+  settings?: Record<string, string>;
 }
 
 export interface ServiceAccount {
