@@ -1,0 +1,226 @@
+/** Pools whose new nodes wait for nothing, and removers that have nothing to take off. */
+import { daemonPodTolerations, isTolerated, keepsPodsOut } from '../../gap/tolerations.ts';
+import type { Taint } from '../../kubernetes/objects.ts';
+import type { AuditSubject } from '../findings.ts';
+import { startupTaintKey } from '../startup-taint.ts';
+import { templatePatch, withTolerations } from './change.ts';
+import {
+  type AuditContext,
+  type Checked,
+  change,
+  listed,
+  type RequiredDaemonSet,
+} from './context.ts';
+import { attachChange } from './pool-change.ts';
+import { poolSelection } from './pool-selection.ts';
+import type { Pool } from './pools.ts';
+import { lastingTaints, type StartupModel, startupModel, subjectText } from './startup-model.ts';
+
+/** nodegap's own: NoExecute would delete pods past their budgets if it ever came back. */
+const ownEffect = 'NoSchedule';
+
+export function checkAttachers(context: AuditContext): Checked {
+  const model = startupModel(context);
+  const checked: Checked = { findings: [], notChecked: [] };
+  if (context.pools.length === 0 && context.required.length > 0) {
+    const reason =
+      context.unread.length === 0
+        ? 'no NodePool, managed node group or launch template was found'
+        : context.unread.join('; ');
+    checked.notChecked.push({ check: 'no-startup-taint', reason });
+  }
+  for (const pool of context.pools) checkPool(context, model, pool, checked);
+  checkUnused(context, model, checked);
+  return checked;
+}
+
+/** DaemonSets that gate new nodes: those that are worth isolating a node for. */
+function gating({ required }: AuditContext): RequiredDaemonSet[] {
+  return required.filter(({ ceiling }) => ceiling !== 'alert');
+}
+
+function checkPool(context: AuditContext, model: StartupModel, pool: Pool, checked: Checked): void {
+  const check = 'no-startup-taint';
+  const lasting = lastingTaints(model, pool).filter(keepsPodsOut);
+  const attached = new Set(
+    pool.attachments.filter(({ taint }) => keepsPodsOut(taint)).map(({ taint }) => taint.key),
+  );
+  const open = gating(context).filter(({ object, template, compiled }) => {
+    if (poolSelection(pool, template) !== 'yes') return false;
+    if (lasting.some((taint) => !isTolerated(compiled.tolerations, taint))) return false;
+    return !model.keysFor(object).some((key) => attached.has(key));
+  });
+  if (open.length === 0) return;
+  const names = listed(open.map(({ key }) => key));
+  if (pool.unread !== undefined) {
+    const reason = `whether new nodes of ${subjectText(pool.subject)} wait for ${names}: ${pool.unread}`;
+    checked.notChecked.push({ check, reason });
+    return;
+  }
+  const others = pool.attachments.filter(({ taint }) => {
+    const { kind } = model.removerOf(taint.key);
+    return kind === 'configured' || kind === 'readiness-controller';
+  });
+  checked.findings.push({
+    check,
+    // Somebody else's taint may wait for them: nobody can tell what for.
+    severity: others.length === 0 ? 'warning' : 'note',
+    subject: pool.subject,
+    message: `No startup taint that nodegap knows makes new nodes of ${subjectText(pool.subject)} wait for ${names}`,
+    why: 'A new node takes workload as soon as it is Ready, before these run on it, and also when they never do.',
+    change: poolChange(context, model, pool, open),
+  });
+}
+
+/** First what takes the taints off and lets the DaemonSets come, then the taints. */
+function poolChange(
+  context: AuditContext,
+  model: StartupModel,
+  pool: Pool,
+  open: readonly RequiredDaemonSet[],
+): string {
+  const steps: string[] = [];
+  const wanted = new Map<string, Taint>();
+  for (const required of open) {
+    const agent = model.agents.find(({ daemonSets }) =>
+      daemonSets.some(({ object }) => object === required.object),
+    );
+    if (agent !== undefined) {
+      if (agent.state.kind !== 'on') {
+        const { title, remover } = agent.agent;
+        steps.push(`# First, that ${title} takes its taint off: ${remover.turnOn}`);
+      }
+      wanted.set(agent.key, { key: agent.key, effect: agent.agent.effect });
+    } else if (required.startupName !== undefined) {
+      const key = startupTaintKey(required.startupName);
+      wanted.set(key, { key, effect: ownEffect });
+    } else {
+      steps.push(
+        `# ${required.key}: its name is too long for a taint; give its entry a startupTaint in nodegap.yaml`,
+      );
+    }
+  }
+  const taints = [...wanted.values()];
+  const own = taints.some(({ key }) => model.removerOf(key).kind === 'nodegap');
+  if (own && context.mode !== 'act') {
+    steps.push(
+      `# First, in nodegap.yaml: mode: act for cluster ${context.facts.cluster}. In mode observe nodegap takes no startup taint off.`,
+    );
+  }
+  for (const { template, subject } of open) {
+    const tolerations = daemonPodTolerations(template);
+    const missing = taints.filter((taint) => !isTolerated(tolerations, taint));
+    if (missing.length === 0) continue;
+    const patch = templatePatch({ tolerations: withTolerations(template.tolerations, missing) });
+    steps.push(change(context, subject, 'DaemonSet', patch));
+  }
+  if (taints.length > 0) steps.push(attachChange(context, pool, taints));
+  return steps.join(context.facts.source === 'manifests' ? '\n---\n' : '\n');
+}
+
+/** Keys that something is set up to take off and that no new node bears. */
+function checkUnused(context: AuditContext, model: StartupModel, checked: Checked): void {
+  const check = 'remover-without-attacher';
+  for (const { key, subject, text, pools } of expected(context, model)) {
+    const attached =
+      context.pools.some(({ attachments }) => attachments.some(({ taint }) => taint.key === key)) ||
+      context.nodes?.some(({ spec }) => spec.taints?.some((taint) => taint.key === key)) === true;
+    if (attached) continue;
+    const unknown = unknownAttachers(context);
+    if (unknown !== undefined) {
+      checked.notChecked.push({ check, reason: `who attaches ${key}: ${unknown}` });
+      continue;
+    }
+    const attach = pools.map((pool) => attachChange(context, pool, [taintFor(model, key)]));
+    checked.findings.push({
+      check,
+      severity: 'error',
+      subject,
+      message: `${text}, and no pool puts ${key} on its new nodes`,
+      why: 'New nodes wait for nothing, though somebody believes that they do: they take workload before the DaemonSet runs.',
+      change: attach.join(context.facts.source === 'manifests' ? '\n---\n' : '\n'),
+    });
+  }
+}
+
+function taintFor(model: StartupModel, key: string): Taint {
+  const remover = model.removerOf(key);
+  return { key, effect: remover.kind === 'agent' ? remover.agent.effect : ownEffect };
+}
+
+interface Expected {
+  key: string;
+  subject: AuditSubject;
+  text: string;
+  /** Where it belongs. */
+  pools: readonly Pool[];
+}
+
+/**
+ * Startup taints that somebody has said are there: in nodegap.yaml, or by switching the remover of
+ * an agent on. Removers that are on by default say nothing; `no-startup-taint` covers those.
+ */
+function expected(context: AuditContext, model: StartupModel): Expected[] {
+  const { config, facts, pools } = context;
+  const wanted: Expected[] = [];
+  const selecting = (daemonSets: readonly { spec: RequiredDaemonSet['object']['spec'] }[]) =>
+    pools.filter((pool) =>
+      daemonSets.some(({ spec }) => poolSelection(pool, spec.template.spec) === 'yes'),
+    );
+  for (const key of config.startupTaints) {
+    const subject: AuditSubject = {
+      kind: 'Configuration',
+      name: 'startupTaints',
+      origin: { kind: 'cluster' },
+    };
+    wanted.push({ key, subject, text: `nodegap.yaml names startup taint ${key}`, pools });
+  }
+  const explicit = new Set(
+    config.requiredDaemonSets.flatMap(({ startupTaint }) => startupTaint ?? []),
+  );
+  for (const name of explicit) {
+    const owners = context.required.filter(({ startupName }) => startupName === name);
+    const [first] = owners;
+    if (first === undefined) continue;
+    wanted.push({
+      key: startupTaintKey(name),
+      subject: first.subject,
+      text: `nodegap.yaml gives ${listed(owners.map((owner) => owner.key))} startupTaint ${name}`,
+      pools: selecting(owners.map(({ object }) => object)),
+    });
+  }
+  for (const { agent, state, daemonSets, key } of model.agents) {
+    const [first] = daemonSets;
+    if (first === undefined || state.kind !== 'on' || state.because.endsWith('by default'))
+      continue;
+    const { namespace, name } = first.object.metadata;
+    wanted.push({
+      key,
+      subject: {
+        kind: 'DaemonSet',
+        ...(namespace === undefined ? {} : { namespace }),
+        name,
+        origin: first.origin,
+      },
+      text: `${agent.title} takes its startup taint off (${state.because})`,
+      pools: selecting(daemonSets.map(({ object }) => object)),
+    });
+  }
+  return facts.daemonSets.length === 0 && facts.source === 'manifests' ? [] : wanted;
+}
+
+/** Why a taint may be attached by something that was not seen; undefined when all was seen. */
+function unknownAttachers({ unread, pools, nodes = [], facts }: AuditContext): string | undefined {
+  if (unread.length > 0) return unread.join('; ');
+  if (pools.length === 0) return 'no NodePool, managed node group or launch template was found';
+  const pooled = new Set(pools.flatMap((pool) => pool.nodes));
+  const loose = nodes.find((node) => !pooled.has(node));
+  const templates = pools.some(({ kind }) => kind === 'launch-template');
+  if (loose !== undefined && !templates) {
+    return `node ${loose.metadata.name} belongs to no pool that was read, and its user data is not known`;
+  }
+  if (facts.source === 'manifests' && facts.nodePools.kind === 'read' && pools.length === 0) {
+    return 'no pool is among the manifests';
+  }
+  return undefined;
+}

@@ -1,0 +1,62 @@
+/** The exact change of a finding: a command where there is a cluster, else a patch for the file. */
+import { stringify } from 'yaml';
+import type { Toleration } from '../../kubernetes/objects.ts';
+import { quoted } from '../../report/shell.ts';
+import type { PreventionFacts } from '../facts.ts';
+import type { AuditSubject } from '../findings.ts';
+
+type Source = PreventionFacts['source'];
+
+/** By kind: apiVersion, what kubectl calls it, and the kind of patch that it takes. */
+const kinds = {
+  DaemonSet: { apiVersion: 'apps/v1', resource: 'daemonset', type: 'strategic' },
+  Deployment: { apiVersion: 'apps/v1', resource: 'deployment', type: 'strategic' },
+  StatefulSet: { apiVersion: 'apps/v1', resource: 'statefulset', type: 'strategic' },
+  ReplicaSet: { apiVersion: 'apps/v1', resource: 'replicaset', type: 'strategic' },
+  // A custom resource knows no strategic merge: lists are replaced as a whole.
+  NodePool: { apiVersion: 'karpenter.sh/v1', resource: 'nodepool.karpenter.sh', type: 'merge' },
+} as const;
+
+export type PatchedKind = keyof typeof kinds;
+
+/** Whether the audit knows how an object of that kind is patched. */
+export function isPatched(kind: string): kind is PatchedKind {
+  return Object.hasOwn(kinds, kind);
+}
+
+/** A patch of an object, as a command, or as YAML for Kustomize when the objects are manifests. */
+export function patchOf(
+  source: Source,
+  { namespace, name, origin }: AuditSubject,
+  kind: PatchedKind,
+  patch: Record<string, unknown>,
+): string {
+  const { apiVersion, resource, type } = kinds[kind];
+  if (source !== 'manifests') {
+    const where = namespace === undefined ? '' : `-n ${quoted(namespace)} `;
+    return `kubectl ${where}patch ${resource} ${quoted(name)} --type ${type} -p ${quoted(JSON.stringify(patch))}`;
+  }
+  const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const at = origin.kind === 'file' ? `# Kustomize patch for ${origin.file}:${origin.line}\n` : '';
+  return `${at}${stringify({ apiVersion, kind, metadata, ...patch }, { lineWidth: 0 })}`.trimEnd();
+}
+
+/** A patch of the pod template of a DaemonSet or of a workload. */
+export function templatePatch(spec: Record<string, unknown>): Record<string, unknown> {
+  return { spec: { template: { spec } } };
+}
+
+/**
+ * Tolerations for those taints behind the ones that are there: the list has no merge key, so that a
+ * patch replaces it as a whole (k8s.io/api core/v1 PodSpec.Tolerations, listType atomic).
+ */
+export function withTolerations(
+  present: readonly Toleration[] | undefined,
+  taints: readonly { key: string; effect?: string }[],
+): Toleration[] {
+  const added = new Map(taints.map((taint) => [taint.key, taint]));
+  return [
+    ...(present ?? []),
+    ...[...added.values()].map(({ key }) => ({ key, operator: 'Exists' })),
+  ];
+}
