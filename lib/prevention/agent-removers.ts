@@ -16,7 +16,7 @@ export type RemoverState =
   /** The facts do not tell: objects were not read, or are not kept. */
   | { kind: 'unknown'; because: string };
 
-export type RemoverFacts = Pick<PreventionFacts, 'daemonSets' | 'workloads' | 'configMaps'>;
+export type RemoverFacts = Pick<PreventionFacts, 'source' | 'workloads' | 'configMaps'>;
 
 /**
  * Whether the remover of `agent` is on. `daemonSets` are the agent's own (agentOf): the CSI drivers
@@ -63,9 +63,10 @@ function driverState(
   return { kind: 'on', key: agent.taintKey, because: `${agent.title} does it by default` };
 }
 
-function ciliumState(agent: KnownAgent, { workloads, configMaps }: RemoverFacts): RemoverState {
+function ciliumState(agent: KnownAgent, facts: RemoverFacts): RemoverState {
+  const { workloads, configMaps } = facts;
   const named = deploymentsOf(workloads, /^cilium-operator$/);
-  const missing = missingState(workloads, named, 'cilium-operator');
+  const missing = missingState(facts, named, 'cilium-operator');
   if (missing !== undefined) return missing;
   const map =
     configMaps.kind === 'read'
@@ -88,9 +89,10 @@ function ciliumState(agent: KnownAgent, { workloads, configMaps }: RemoverFacts)
   return { kind: 'on', key, because };
 }
 
-function istiodState(agent: KnownAgent, { workloads }: RemoverFacts): RemoverState {
+function istiodState(agent: KnownAgent, facts: RemoverFacts): RemoverState {
+  const { workloads } = facts;
   const istiods = deploymentsOf(workloads, /^istiod(-|$)/);
-  const missing = missingState(workloads, istiods, 'istiod');
+  const missing = missingState(facts, istiods, 'istiod');
   if (missing !== undefined) return missing;
   const on = istiods.find(
     ({ containers = [] }) =>
@@ -116,12 +118,17 @@ function deploymentsOf(workloads: PreventionFacts['workloads'], name: RegExp): W
 }
 
 function missingState(
-  workloads: PreventionFacts['workloads'],
+  { source, workloads }: RemoverFacts,
   found: readonly Workload[],
   name: string,
 ): RemoverState | undefined {
   if (workloads.kind !== 'read') return { kind: 'unknown', because: workloads.reason };
-  if (found.length === 0) return { kind: 'off', because: `there is no Deployment ${name}` };
+  if (found.length === 0) {
+    // A folder of manifests need not hold everything that runs.
+    return source === 'manifests'
+      ? { kind: 'unknown', because: `Deployment ${name} is not among the manifests` }
+      : { kind: 'off', because: `there is no Deployment ${name}` };
+  }
   if (found.every(({ replicas }) => replicas === 0)) {
     return { kind: 'off', because: `Deployment ${name} has no replicas` };
   }

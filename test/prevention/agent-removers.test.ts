@@ -70,6 +70,7 @@ const ciliumConfig = (settings?: Record<string, string>) => ({
 describe('Cilium', () => {
   const key = 'node.cilium.io/agent-not-ready';
   test.each<[string, Partial<RemoverFacts>, object]>([
+    ['no operator among manifests', { source: 'manifests' }, { kind: 'unknown' }],
     ['no operator', {}, { kind: 'off', because: 'there is no Deployment cilium-operator' }],
     ['an operator without replicas', { workloads: read(operator([], 0)) }, { kind: 'off' }],
     ['an operator with the default', { workloads: read(operator()) }, { kind: 'on', key }],
