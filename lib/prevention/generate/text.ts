@@ -1,0 +1,66 @@
+/** What the plan says to people: the head of every output, and the order of the roll-out. */
+
+import { describeTaint, type StartupPlan } from './plan.ts';
+import type { PoolRecipe } from './recipes.ts';
+
+/** Whether the plan changes anything. */
+export function isEmptyPlan({ tolerations, attachers, recipes }: StartupPlan): boolean {
+  return tolerations.length + attachers.length + recipes.length === 0;
+}
+
+const effects = [
+  'NoSchedule: the scheduler gives the node no pod that does not tolerate the taint; pods that are bound to it already stay.',
+  'NoExecute: it also throws out what is on the node and does not tolerate it, past any disruption budget, again whenever the taint comes back.',
+  'DaemonSets tolerate both: the effect may differ from pool to pool.',
+];
+
+/** Lines on what the taints are, how to roll them out and how to take them back. */
+export function headOf(plan: StartupPlan): string[] {
+  return [
+    `Startup taints for cluster ${plan.cluster}, from nodegap startup-taints`,
+    '',
+    ...plan.warnings.flatMap((warning) => [`WARNING: ${warning}`]),
+    ...(plan.warnings.length === 0 ? [] : ['']),
+    'Taints:',
+    ...plan.taints.flatMap((taint) => [
+      `- ${describeTaint(taint)}`,
+      `  ${taint.effect}: ${taint.effectReason}`,
+    ]),
+    ...(plan.taints.length === 0 ? ['- none'] : []),
+    ...plan.leftOut.map(({ daemonSet, why }) => `- none for ${daemonSet}: ${why}`),
+    '',
+    'Effects:',
+    ...effects.map((line) => `- ${line}`),
+    '',
+    ...rollOut,
+  ];
+}
+
+/** The order in which it is rolled out, and how it is taken back. */
+export const rollOut: readonly string[] = [
+  'Roll out in this order, each step when the one before is done:',
+  '1. tolerations: the patches of DaemonSets and Deployments, until they are rolled out',
+  '2. the remover: mode act for this cluster in nodegap.yaml, so that admit-nodes runs, and the settings of known agents',
+  '3. attachers: NodePools, node groups, user data; one pool first, and watch a new node lose its taints',
+  'Take back in the other order: the attachers; then wait until no node bears the taints',
+  'any more, then the remover, then the tolerations.',
+  'A change of startupTaints is drift: Karpenter replaces all nodes of the NodePool, as fast as its',
+  'spec.disruption.budgets allow (kubernetes-sigs/karpenter#997). Set a budget with reasons [Drifted] first.',
+];
+
+/** A node group or launch template: what to do, as plain lines. */
+export function recipeLines(recipe: PoolRecipe): string[] {
+  return [
+    `${recipe.kind} ${recipe.name}`,
+    ...recipe.taints.map((taint) => `- ${describeTaint(taint)}`),
+    ...recipe.advice.map((line) => `* ${line}`),
+    ...recipe.steps.flatMap(({ title, text }) => [
+      '',
+      `${title}:`,
+      ...text
+        .trimEnd()
+        .split('\n')
+        .map((line) => `  ${line}`.trimEnd()),
+    ]),
+  ];
+}
