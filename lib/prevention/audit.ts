@@ -1,7 +1,7 @@
 /** The audit: what of a cluster will, or can, leave its nodes without the DaemonSets they need. */
 import type { Config } from '../config/model.ts';
 import { checkAttachers } from './checks/attachers.ts';
-import { type Check, contextOf } from './checks/context.ts';
+import { type Check, contextOf, mayRun } from './checks/context.ts';
 import { checkEvictions } from './checks/evictions.ts';
 import { checkHostPorts, checkSurge } from './checks/host-ports.ts';
 import { checkImages } from './checks/image.ts';
@@ -29,16 +29,20 @@ const checks: readonly Check[] = [
   checkStartupForms,
   checkTolerations,
   checkRemoverPods,
+  checkSelectors,
+  checkEvictions,
+];
+
+/** On what a template says: without interest where it runs nowhere, as those for Windows often do. */
+const templateChecks: readonly Check[] = [
   checkPriority,
   checkRollout,
   checkSurge,
   checkHostPorts,
   checkImages,
   checkReadiness,
-  checkSelectors,
   checkInputs,
   checkLimits,
-  checkEvictions,
 ];
 
 /**
@@ -47,7 +51,14 @@ const checks: readonly Check[] = [
  */
 export function auditPrevention(facts: PreventionFacts, config: Config): AuditReport {
   const context = contextOf(facts, config);
-  const results = checks.map((check) => check(context));
+  const running = {
+    ...context,
+    required: context.required.filter((required) => mayRun(context, required)),
+  };
+  const results = [
+    ...checks.map((check) => check(context)),
+    ...templateChecks.map((check) => check(running)),
+  ];
   return {
     cluster: facts.cluster,
     source: facts.source,

@@ -1,16 +1,12 @@
 /** Pools whose new nodes wait for nothing, and removers that have nothing to take off. */
+import { entryFor } from '../../config/required.ts';
 import { daemonPodTolerations, isTolerated, keepsPodsOut } from '../../gap/tolerations.ts';
 import type { Taint } from '../../kubernetes/objects.ts';
+import { agentOfTaint } from '../agents.ts';
 import type { AuditSubject } from '../findings.ts';
 import { startupTaintKey } from '../startup-taint.ts';
-import { templatePatch, withTolerations } from './change.ts';
-import {
-  type AuditContext,
-  type Checked,
-  change,
-  listed,
-  type RequiredDaemonSet,
-} from './context.ts';
+import { tolerationChange } from './change.ts';
+import { type AuditContext, type Checked, listed, type RequiredDaemonSet } from './context.ts';
 import { attachChange } from './pool-change.ts';
 import { poolSelection } from './pool-selection.ts';
 import type { Pool } from './pools.ts';
@@ -34,9 +30,12 @@ export function checkAttachers(context: AuditContext): Checked {
   return checked;
 }
 
-/** DaemonSets that gate new nodes: those that are worth isolating a node for. */
-function gating({ required }: AuditContext): RequiredDaemonSet[] {
-  return required.filter(({ ceiling }) => ceiling !== 'alert');
+/** DaemonSets that gate new nodes: worth isolating a node for, or given a startup taint by name. */
+function gating({ required, config }: AuditContext): RequiredDaemonSet[] {
+  return required.filter(
+    ({ ceiling, object }) =>
+      ceiling !== 'alert' || entryFor(config, object)?.startupTaint !== undefined,
+  );
 }
 
 function checkPool(context: AuditContext, model: StartupModel, pool: Pool, checked: Checked): void {
@@ -72,50 +71,58 @@ function checkPool(context: AuditContext, model: StartupModel, pool: Pool, check
   });
 }
 
-/** First what takes the taints off and lets the DaemonSets come, then the taints. */
+/**
+ * First what lets the DaemonSets come, then the taints. A taint that nobody would take off yet is
+ * left out, with what has to be so before.
+ */
 function poolChange(
   context: AuditContext,
   model: StartupModel,
   pool: Pool,
   open: readonly RequiredDaemonSet[],
 ): string {
-  const steps: string[] = [];
+  const before: string[] = [];
   const wanted = new Map<string, Taint>();
+  const waiting: string[] = [];
   for (const required of open) {
     const agent = model.agents.find(({ daemonSets }) =>
       daemonSets.some(({ object }) => object === required.object),
     );
-    if (agent !== undefined) {
-      if (agent.state.kind !== 'on') {
-        const { title, remover } = agent.agent;
-        steps.push(`# First, that ${title} takes its taint off: ${remover.turnOn}`);
-      }
+    if (agent?.state.kind === 'on') {
       wanted.set(agent.key, { key: agent.key, effect: agent.agent.effect });
-    } else if (required.startupName !== undefined) {
-      const key = startupTaintKey(required.startupName);
-      wanted.set(key, { key, effect: ownEffect });
-    } else {
-      steps.push(
-        `# ${required.key}: its name is too long for a taint; give its entry a startupTaint in nodegap.yaml`,
+    } else if (agent !== undefined) {
+      before.push(
+        `# Not ${agent.key} yet (${agent.state.because}). For ${agent.agent.title}: ${agent.agent.remover.turnOn}.`,
       );
+    } else if (required.startupName === undefined) {
+      before.push(
+        `# ${required.key}: its name is too long for a taint; give its entry a startupTaint in nodegap.yaml.`,
+      );
+    } else {
+      const key = startupTaintKey(required.startupName);
+      if (context.mode === 'act') wanted.set(key, { key, effect: ownEffect });
+      else waiting.push(key);
     }
   }
-  const taints = [...wanted.values()];
-  const own = taints.some(({ key }) => model.removerOf(key).kind === 'nodegap');
-  if (own && context.mode !== 'act') {
-    steps.push(
-      `# First, in nodegap.yaml: mode: act for cluster ${context.facts.cluster}. In mode observe nodegap takes no startup taint off.`,
+  if (waiting.length > 0) {
+    before.push(
+      `# Not ${listed([...new Set(waiting)])} yet: nodegap takes startup taints off in mode act only. Set mode: act for cluster ${context.facts.cluster} in nodegap.yaml, then audit again.`,
     );
   }
-  for (const { template, subject } of open) {
+  const taints = [...wanted.values()];
+  const steps = open.flatMap(({ template, subject }) => {
     const tolerations = daemonPodTolerations(template);
     const missing = taints.filter((taint) => !isTolerated(tolerations, taint));
-    if (missing.length === 0) continue;
-    const patch = templatePatch({ tolerations: withTolerations(template.tolerations, missing) });
-    steps.push(change(context, subject, 'DaemonSet', patch));
-  }
+    if (missing.length === 0) return [];
+    const { source } = context.facts;
+    return [tolerationChange(source, subject, 'DaemonSet', template.tolerations, missing)];
+  });
   if (taints.length > 0) steps.push(attachChange(context, pool, taints));
-  return steps.join(context.facts.source === 'manifests' ? '\n---\n' : '\n');
+  return [...before, steps.join(separator(context))].filter((part) => part !== '').join('\n');
+}
+
+function separator({ facts }: AuditContext): string {
+  return facts.source === 'manifests' ? '\n---\n' : '\n';
 }
 
 /** Keys that something is set up to take off and that no new node bears. */
@@ -138,7 +145,7 @@ function checkUnused(context: AuditContext, model: StartupModel, checked: Checke
       subject,
       message: `${text}, and no pool puts ${key} on its new nodes`,
       why: 'New nodes wait for nothing, though somebody believes that they do: they take workload before the DaemonSet runs.',
-      change: attach.join(context.facts.source === 'manifests' ? '\n---\n' : '\n'),
+      change: attach.join(separator(context)),
     });
   }
 }
@@ -168,6 +175,8 @@ function expected(context: AuditContext, model: StartupModel): Expected[] {
       daemonSets.some(({ spec }) => poolSelection(pool, spec.template.spec) === 'yes'),
     );
   for (const key of config.startupTaints) {
+    // The keys of known agents stand there by default.
+    if (agentOfTaint({ key }) !== undefined) continue;
     const subject: AuditSubject = {
       kind: 'Configuration',
       name: 'startupTaints',

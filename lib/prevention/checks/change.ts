@@ -47,10 +47,31 @@ export function templatePatch(spec: Record<string, unknown>): Record<string, unk
 }
 
 /**
+ * More tolerations for a pod template. On a cluster they are added to what is there when the command
+ * runs, so that the changes of several findings add up.
+ */
+export function tolerationChange(
+  source: Source,
+  subject: AuditSubject,
+  kind: 'DaemonSet' | 'Deployment',
+  present: readonly Toleration[] | undefined,
+  taints: readonly { key: string }[],
+): string {
+  const all = withTolerations(present, taints);
+  if (source === 'manifests') {
+    return patchOf(source, subject, kind, templatePatch({ tolerations: all }));
+  }
+  const added = JSON.stringify(all.slice(present?.length ?? 0));
+  const { resource } = kinds[kind];
+  const where = subject.namespace === undefined ? '' : `-n ${quoted(subject.namespace)} `;
+  return `kubectl ${where}get ${resource} ${quoted(subject.name)} -o json | jq ${quoted(`.spec.template.spec.tolerations += ${added}`)} | kubectl replace -f -`;
+}
+
+/**
  * Tolerations for those taints behind the ones that are there: the list has no merge key, so that a
  * patch replaces it as a whole (k8s.io/api core/v1 PodSpec.Tolerations, listType atomic).
  */
-export function withTolerations(
+function withTolerations(
   present: readonly Toleration[] | undefined,
   taints: readonly { key: string; effect?: string }[],
 ): Toleration[] {

@@ -122,9 +122,16 @@ export function eligibleNodes(
   );
 }
 
-/** Pools whose nodes the DaemonSet surely selects, whatever their taints. */
-export function selectedPools({ pools }: AuditContext, { template }: RequiredDaemonSet): Pool[] {
-  return pools.filter((pool) => poolSelection(pool, template) === 'yes');
+/** Whether nothing that was read rules out that it runs somewhere. */
+export function mayRun(
+  { nodes = [], pools }: AuditContext,
+  { compiled, template }: RequiredDaemonSet,
+): boolean {
+  if (nodes.length === 0 && pools.length === 0) return true;
+  return (
+    nodes.some((node) => compiled.selection(node) === undefined) ||
+    pools.some((pool) => poolSelection(pool, template) !== 'no')
+  );
 }
 
 /** The change of a DaemonSet, workload or NodePool. */

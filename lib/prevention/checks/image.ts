@@ -26,12 +26,14 @@ export function checkImages(context: AuditContext): Checked {
     if (floating.length === 0) return [];
     const named = floating.map(({ name, image, tag }) => `${name} (${image}, ${tag})`);
     const namespace = object.metadata.namespace ?? 'default';
-    const labels = Object.entries(object.spec.selector.matchLabels ?? {})
+    const labels = Object.entries(
+      object.spec.selector.matchLabels ?? object.spec.template.metadata?.labels ?? {},
+    )
       .map(([label, value]) => `${label}=${value}`)
       .join(',');
     const running = (name: string, list: string) => {
       const statuses = list === 'containers' ? 'containerStatuses' : 'initContainerStatuses';
-      return `kubectl -n ${quoted(namespace)} get pods -l ${quoted(labels)} --field-selector status.phase=Running -o jsonpath='{range .items[0].status.${statuses}[?(@.name=="${name}")]}{.imageID}{end}'`;
+      return `kubectl -n ${quoted(namespace)} get pods -l ${quoted(labels)} --field-selector status.phase=Running -o jsonpath='{.items[0].status.${statuses}[?(@.name=="${name}")].imageID}'`;
     };
     const commands = floating.map(
       ({ name, list }) =>

@@ -7,7 +7,6 @@ import { type AuditContext, type Checked, change } from './context.ts';
 const healthEndpoints: readonly { image: RegExp; probe: Probe }[] = [
   // k8s.io/kubernetes pkg/cluster/ports ProxyHealthzPort; /livez does not fail on a deletion taint.
   { image: /(^|\/)kube-proxy[:@]/, probe: { httpGet: { path: '/livez', port: 10256 } } },
-  { image: /(^|\/)fluent-bit[:@]/, probe: { httpGet: { path: '/', port: 2020 } } },
 ];
 
 export function checkReadiness(context: AuditContext): Checked {
@@ -34,7 +33,7 @@ export function checkReadiness(context: AuditContext): Checked {
         change:
           best?.probe === undefined
             ? `Nothing in the template tells how its health can be asked. Add a readinessProbe to container ${containers[0]?.name} (kubectl explain daemonset.spec.template.spec.containers.readinessProbe) with the command or endpoint that says that it serves this node:\nkubectl -n ${object.metadata.namespace ?? 'default'} edit daemonset ${object.metadata.name}`
-            : patch(best.container.name, best.probe),
+            : `${best.from === 'port' ? '# If the program listens there: try it on one node first.\n' : ''}${patch(best.container.name, best.probe)}`,
       },
     ];
   });

@@ -2,8 +2,8 @@
 import { sortTaints } from '../../gap/eligibility.ts';
 import { isTolerated, keepsPodsOut } from '../../gap/tolerations.ts';
 import { keyOf, type Taint } from '../../kubernetes/objects.ts';
-import { templatePatch, withTolerations } from './change.ts';
-import { type AuditContext, type Checked, change } from './context.ts';
+import { tolerationChange } from './change.ts';
+import type { AuditContext, Checked } from './context.ts';
 import { startupModel } from './startup-model.ts';
 
 /** Controllers that take a startup taint off, and that this taint keeps off every node. */
@@ -43,14 +43,19 @@ export function checkRemoverPods(context: AuditContext): Checked {
         origin,
       };
       const missing = attached.filter((taint) => !isTolerated(object.tolerations, taint));
-      const patch = templatePatch({ tolerations: withTolerations(object.tolerations, missing) });
       checked.findings.push({
         check,
         severity: context.unread.length === 0 ? 'error' : 'warning',
         subject,
         message: `${keyOf(object)} takes ${key} off and does not tolerate it, and every pool${context.unread.length === 0 ? '' : ' that could be read'} puts it on its new nodes`,
         why: 'When it has to move and only new nodes have room, it waits for the taint that nobody but itself takes off.',
-        change: change(context, subject, 'Deployment', patch),
+        change: tolerationChange(
+          context.facts.source,
+          subject,
+          'Deployment',
+          object.tolerations,
+          missing,
+        ),
       });
     }
   }

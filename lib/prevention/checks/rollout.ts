@@ -99,7 +99,7 @@ function emptiesNodes(context: AuditContext, required: RequiredDaemonSet, checke
     message: `An update of ${key} takes the old pod away first (maxSurge 0, maxUnavailable ${allowance}) and goes on as soon as the new one ${probed ? 'is Ready' : 'runs, for it has no readinessProbe'} (minReadySeconds 0)`,
     why: probed
       ? 'A broken template leaves as many nodes empty as maxUnavailable says, and one whose pods fail a little later passes over the whole fleet.'
-      : 'Nothing stops a broken template: it passes over the whole fleet.',
+      : 'A template whose pods start and do not work passes over the whole fleet; one whose pods crash leaves as many nodes empty as maxUnavailable says.',
     change: change(context, subject, 'DaemonSet', {
       spec: {
         minReadySeconds: proposedMinReadySeconds,

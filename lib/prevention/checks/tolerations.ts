@@ -1,19 +1,18 @@
 /**
  * Taints that keep a DaemonSet away: startup taints, nodegap's own, and ordinary ones.
  *
- * Gotcha: a patch of `tolerations` replaces the list, so the changes of all findings of one
- * DaemonSet carry what the others of the same weight need too; one does not undo the other.
+ * Gotcha: a patch of a manifest replaces the list of tolerations, so the changes of all findings of
+ * one DaemonSet carry what the others of the same weight need too; one does not undo the other.
  */
 import { OWN_TAINT_PREFIX, sortTaints } from '../../gap/eligibility.ts';
 import { isTolerated, keepsPodsOut, taintText } from '../../gap/tolerations.ts';
 import type { Taint } from '../../kubernetes/objects.ts';
 import { isolationTaint } from '../../safety/ownership.ts';
 import type { AuditFinding } from '../findings.ts';
-import { templatePatch, withTolerations } from './change.ts';
+import { tolerationChange } from './change.ts';
 import {
   type AuditContext,
   type Checked,
-  change,
   listed,
   type RequiredDaemonSet,
   requiredFrom,
@@ -253,13 +252,15 @@ function textOf(met: readonly Met[]): string {
 function finish(
   context: AuditContext,
   { template, subject }: RequiredDaemonSet,
-  { taints: _, ...draft }: Draft,
+  { taints, ...draft }: Draft,
   added: readonly { key: string }[],
 ): AuditFinding {
-  const tolerations = withTolerations(template.tolerations, added);
+  const { source } = context.facts;
+  // A command adds to the list, a patch replaces it.
+  const missing = source === 'manifests' ? added : taints;
   return {
     ...draft,
     subject,
-    change: change(context, subject, 'DaemonSet', templatePatch({ tolerations })),
+    change: tolerationChange(source, subject, 'DaemonSet', template.tolerations, missing),
   };
 }
