@@ -73,7 +73,7 @@ export function planStartupTaints(
     leftOut,
     tolerations: [
       ...context.required.flatMap((required) => daemonSetPatch(context, required, inUse)),
-      ...removerPatches(context, taints),
+      ...removerPatches(context, taints, inUse),
     ],
     attachers,
     recipes,
@@ -251,24 +251,34 @@ function withKeys(tolerations: readonly Toleration[], keys: readonly string[]): 
 }
 
 /** Operators that take a taint off, and would wait behind it when all nodes are new. */
-function removerPatches({ facts }: AuditContext, taints: readonly WantedTaint[]): ObjectPatch[] {
+function removerPatches(
+  { facts }: AuditContext,
+  taints: readonly WantedTaint[],
+  inUse: readonly string[],
+): ObjectPatch[] {
   if (facts.workloads.kind !== 'read') return [];
   const workloads = facts.workloads.items.map(({ object }) => object);
   return taints.flatMap(({ key, remover }) => {
     if (remover.kind !== 'agent' || remover.agent.remover.by === 'agent') return [];
     const name = remover.agent.remover.by;
     return workloads
-      .filter((workload) => isRemover(workload, name) && !toleratesKey(workload.tolerations, key))
-      .map(
-        ({ metadata, tolerations }): ObjectPatch => ({
-          kind: 'Deployment',
-          apiVersion: 'apps/v1',
-          ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-          name: metadata.name,
-          spec: { template: { spec: { tolerations: withKeys(tolerations, [key]) } } },
-          comments: [`takes ${key} off, and would wait behind it when all nodes are new`],
-        }),
-      );
+      .filter((workload) => isRemover(workload, name))
+      .flatMap(({ metadata, tolerations }): ObjectPatch[] => {
+        const shutOutBy = inUse.filter((each) => !toleratesKey(tolerations, each));
+        if (shutOutBy.length === 0) return [];
+        return [
+          {
+            kind: 'Deployment',
+            apiVersion: 'apps/v1',
+            ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+            name: metadata.name,
+            spec: { template: { spec: { tolerations: withKeys(tolerations, shutOutBy) } } },
+            comments: [
+              `takes ${key} off, and would wait behind startup taints when all nodes are new`,
+            ],
+          },
+        ];
+      });
   });
 }
 

@@ -47,10 +47,11 @@ export function poolRecipe(
       steps: [userData],
     };
   }
+  const used = template?.name ?? pool.nodeGroup.object.launchTemplate?.id;
   const templateAdvice =
-    template === undefined
+    used === undefined
       ? 'the node group has no launch template: give a new node group these taints by the EKS API, or a launch template with the user data'
-      : `write the user data into a new version of launch template ${template.name}, then move the node group to it: that replaces its nodes, under the budgets of its update`;
+      : `write the user data into a new version of launch template ${used}, beside what it holds, then move the node group to it: that replaces its nodes, under the budgets of its update`;
   return {
     kind: 'NodeGroup',
     name,

@@ -3,7 +3,9 @@
 import { describeTaint, type StartupPlan } from './plan.ts';
 import type { PoolRecipe } from './recipes.ts';
 
-/** Whether the plan changes anything. */
+const width = 96;
+
+/** Whether the plan changes nothing. */
 export function isEmptyPlan({ tolerations, attachers, recipes }: StartupPlan): boolean {
   return tolerations.length + attachers.length + recipes.length === 0;
 }
@@ -19,41 +21,43 @@ export function headOf(plan: StartupPlan): string[] {
   return [
     `Startup taints for cluster ${plan.cluster}, from nodegap startup-taints`,
     '',
-    ...plan.warnings.flatMap((warning) => [`WARNING: ${warning}`]),
+    ...plan.warnings.flatMap((warning) => wrapped(`WARNING: ${warning}`)),
     ...(plan.warnings.length === 0 ? [] : ['']),
     'Taints:',
     ...plan.taints.flatMap((taint) => [
-      `- ${describeTaint(taint)}`,
-      `  ${taint.effect}: ${taint.effectReason}`,
+      ...wrapped(`- ${describeTaint(taint)}`),
+      ...wrapped(`  ${taint.effect}: ${taint.effectReason}`),
     ]),
     ...(plan.taints.length === 0 ? ['- none'] : []),
-    ...plan.leftOut.map(({ daemonSet, why }) => `- none for ${daemonSet}: ${why}`),
-    '',
-    'Effects:',
-    ...effects.map((line) => `- ${line}`),
-    '',
-    ...rollOut,
+    ...plan.leftOut.flatMap(({ daemonSet, why }) => wrapped(`- none for ${daemonSet}: ${why}`)),
+    ...(isEmptyPlan(plan) ? [] : howTo),
   ];
 }
 
 /** The order in which it is rolled out, and how it is taken back. */
-export const rollOut: readonly string[] = [
+const rollOut: readonly string[] = [
   'Roll out in this order, each step when the one before is done:',
   '1. tolerations: the patches of DaemonSets and Deployments, until they are rolled out',
   '2. the remover: mode act for this cluster in nodegap.yaml, so that admit-nodes runs, and the settings of known agents',
   '3. attachers: NodePools, node groups, user data; one pool first, and watch a new node lose its taints',
-  'Take back in the other order: the attachers; then wait until no node bears the taints',
-  'any more, then the remover, then the tolerations.',
-  'A change of startupTaints is drift: Karpenter replaces all nodes of the NodePool, as fast as its',
-  'spec.disruption.budgets allow (kubernetes-sigs/karpenter#997). Set a budget with reasons [Drifted] first.',
+  'Take back in the other order: the attachers; then wait until no node bears the taints any more, then the remover, then the tolerations.',
+  'A change of startupTaints is drift: Karpenter replaces all nodes of the NodePool, as fast as its spec.disruption.budgets allow (kubernetes-sigs/karpenter#997). Set a budget with reasons [Drifted] first.',
+];
+
+const howTo: readonly string[] = [
+  '',
+  'Effects:',
+  ...effects.flatMap((line) => wrapped(`- ${line}`)),
+  '',
+  ...rollOut.flatMap(wrapped),
 ];
 
 /** A node group or launch template: what to do, as plain lines. */
 export function recipeLines(recipe: PoolRecipe): string[] {
   return [
     `${recipe.kind} ${recipe.name}`,
-    ...recipe.taints.map((taint) => `- ${describeTaint(taint)}`),
-    ...recipe.advice.map((line) => `* ${line}`),
+    ...recipe.taints.flatMap((taint) => wrapped(`- ${describeTaint(taint)}`)),
+    ...recipe.advice.flatMap((line) => wrapped(`* ${line}`)),
     ...recipe.steps.flatMap(({ title, text }) => [
       '',
       `${title}:`,
@@ -63,4 +67,19 @@ export function recipeLines(recipe: PoolRecipe): string[] {
         .map((line) => `  ${line}`.trimEnd()),
     ]),
   ];
+}
+
+/** The line in lines of at most `width`, those after the first set in like a list. */
+function wrapped(line: string): string[] {
+  const indent = /^\s*/.exec(line)?.[0] ?? '';
+  const lines: string[] = [];
+  let current = '';
+  for (const word of line.trim().split(' ')) {
+    const before = current === '' ? `${indent}${lines.length === 0 ? '' : '  '}` : `${current} `;
+    if (current !== '' && before.length + word.length > width) {
+      lines.push(current);
+      current = `${indent}  ${word}`;
+    } else current = `${before}${word}`;
+  }
+  return [...lines, current];
 }

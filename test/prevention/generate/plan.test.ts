@@ -190,11 +190,7 @@ describe('a DaemonSet', () => {
         'fluent-bit',
         { tolerations: added, priorityClassName: 'system-node-critical' },
       ],
-      [
-        'Deployment',
-        'cilium-operator',
-        { tolerations: [{ key: 'node.cilium.io/agent-not-ready', operator: 'Exists' }] },
-      ],
+      ['Deployment', 'cilium-operator', { tolerations: added }],
     ]);
   });
 

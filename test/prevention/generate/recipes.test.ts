@@ -65,8 +65,13 @@ describe('a managed node group', () => {
     });
   });
 
+  test('whose launch template was not read is told its id', () => {
+    expect(plan().recipes[0]?.advice[0]).toContain('new version of launch template lt-1');
+  });
+
   test('that has none is told of a new group by the EKS API', () => {
-    const [recipe] = plan().recipes;
+    const group = { name: 'system', labels: {}, taints: [] };
+    const [recipe] = plan({ nodeGroups: read(group) }).recipes;
     expect(recipe?.advice[0]).toContain('the node group has no launch template');
     expect(recipe?.steps[1]?.text).toContain('--cluster-name prod-a --nodegroup-name system-gated');
     expect(recipe?.steps[1]?.text).toContain(
