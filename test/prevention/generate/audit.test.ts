@@ -9,9 +9,8 @@ import { clusterFacts, config, ebs, logAgent, pool } from './facts.ts';
 
 const startupChecks = /startup-taint|attacher|remover|shut-out|priority-class/;
 
-// The default of startupTaints names the taints of agents that these clusters do not run.
 function findings(facts: PreventionFacts): string[] {
-  return auditPrevention(facts, { ...config(), startupTaints: [] })
+  return auditPrevention(facts, config())
     .findings.filter(({ check }) => startupChecks.test(check))
     .map(({ check, message }) => `${check}: ${message}`);
 }
