@@ -4,7 +4,8 @@
  */
 import { stringify } from 'yaml';
 import { printable } from '../../printable.ts';
-import type { ObjectPatch, StartupPlan } from './plan.ts';
+import type { ObjectPatch } from './patch.ts';
+import type { StartupPlan } from './plan.ts';
 import { headOf, recipeLines } from './text.ts';
 import { comment, patchYaml } from './yaml.ts';
 

@@ -11,26 +11,15 @@
  */
 import type { Config } from '../../config/model.ts';
 import { isTolerated, keepsPodsOut } from '../../gap/tolerations.ts';
-import type { Taint, Toleration } from '../../kubernetes/objects.ts';
-import { agentOfTaint } from '../agents.ts';
-import { type AuditContext, contextOf, type RequiredDaemonSet } from '../checks/context.ts';
+import { type AuditContext, contextOf } from '../checks/context.ts';
 import { poolSelection } from '../checks/pool-selection.ts';
 import type { Pool } from '../checks/pools.ts';
-import type { NodeClass, NodePool, PreventionFacts, Workload } from '../facts.ts';
-import { startupTaintName } from '../startup-taint.ts';
+import { lastingTaints, type StartupModel, startupModel } from '../checks/startup-model.ts';
+import type { NodeClass, NodePool, PreventionFacts } from '../facts.ts';
+import type { ObjectPatch } from './patch.ts';
 import { type PoolRecipe, poolRecipe } from './recipes.ts';
+import { daemonSetPatch, removerPatches } from './tolerations.ts';
 import { type LeftOut, type StartupEffect, type WantedTaint, wantedTaints } from './wanted.ts';
-
-/** A patch of one object: strategic merge, or merge for a NodePool. */
-export interface ObjectPatch {
-  kind: 'DaemonSet' | 'Deployment' | 'NodePool';
-  apiVersion: string;
-  namespace?: string;
-  name: string;
-  spec: Record<string, unknown>;
-  /** What it does and why, a line each. */
-  comments: string[];
-}
 
 export interface StartupPlan {
   cluster: string;
@@ -55,18 +44,25 @@ export function planStartupTaints(
   { effect = 'NoSchedule' }: { effect?: StartupEffect } = {},
 ): StartupPlan {
   const context = contextOf(facts, config);
+  const model = startupModel(context);
   const { taints, leftOut } = wantedTaints(context, effect);
   const warnings = [...modeWarnings(context, taints), ...removerWarnings(taints)];
   const attachers: ObjectPatch[] = [];
   const recipes: PoolRecipe[] = [];
   for (const pool of context.pools) {
-    const missing = taints.filter((taint) => isMissing(pool, taint, warnings));
+    const missing = taints.filter((taint) => isMissing(pool, taint, model, warnings));
     if (pool.nodePool !== undefined) {
-      const patch = nodePoolPatch(pool.nodePool.object, missing, taints, classOf(context, pool));
+      const patch = nodePoolPatch(
+        pool,
+        pool.nodePool.object,
+        missing,
+        model,
+        classOf(context, pool),
+      );
       if (patch !== undefined) attachers.push(patch);
     } else if (missing.length > 0) recipes.push(poolRecipe(pool, missing, facts));
   }
-  const inUse = taintsInUse(context, taints);
+  const inUse = taintsInUse(context, taints, model);
   return {
     cluster: facts.cluster,
     taints,
@@ -103,14 +99,16 @@ function removerWarnings(taints: readonly WantedTaint[]): string[] {
 }
 
 /** Whether nodes of the pool are to bear the taint and do not yet. */
-function isMissing(pool: Pool, taint: WantedTaint, warnings: string[]): boolean {
+function isMissing(
+  pool: Pool,
+  taint: WantedTaint,
+  model: StartupModel,
+  warnings: string[],
+): boolean {
   const { subject, attachments } = pool;
-  const born = attachments
-    .filter(({ way }) => way !== 'startup')
-    .map((attachment) => attachment.taint)
-    .filter((each) => keepsPodsOut(each) && !isStartupKey(each));
+  const lasting = lastingTaints(model, pool).filter(keepsPodsOut);
   const runs = taint.owners
-    .filter(({ template }) => born.every((each) => isTolerated(template.tolerations ?? [], each)))
+    .filter(({ compiled }) => lasting.every((each) => isTolerated(compiled.tolerations, each)))
     .map(({ template }) => poolSelection(pool, template));
   if (runs.includes('yes')) {
     // What only the user data of a node class registers, Karpenter does not know to be passing.
@@ -128,10 +126,6 @@ function isMissing(pool: Pool, taint: WantedTaint, warnings: string[]): boolean 
   return false;
 }
 
-function isStartupKey(taint: Pick<Taint, 'key'>): boolean {
-  return startupTaintName(taint) !== undefined || agentOfTaint(taint) !== undefined;
-}
-
 function classOf({ facts }: AuditContext, { nodePool }: Pool): NodeClass | undefined {
   const ref = nodePool?.object.spec.template.spec.nodeClassRef;
   if (facts.nodeClasses.kind !== 'read') return undefined;
@@ -139,20 +133,26 @@ function classOf({ facts }: AuditContext, { nodePool }: Pool): NodeClass | undef
 }
 
 function nodePoolPatch(
+  pool: Pool,
   { metadata, spec }: NodePool,
   missing: readonly WantedTaint[],
-  taints: readonly WantedTaint[],
+  model: StartupModel,
   nodeClass: NodeClass | undefined,
 ): ObjectPatch | undefined {
   const { startupTaints = [], taints: permanent = [] } = spec.template.spec;
-  const wanted = new Set(taints.map(({ key }) => key));
-  const stays = permanent.filter(({ key }) => !wanted.has(key));
-  const moved = stays.length < permanent.length;
-  if (missing.length === 0 && !moved) return undefined;
+  const misplaced = pool.attachments
+    .filter((each) => each.way === 'permanent' && model.isStartup(each))
+    .map(({ taint }) => taint);
+  if (missing.length === 0 && misplaced.length === 0) return undefined;
+  const moved = misplaced.filter(({ key }) =>
+    [...startupTaints, ...missing].every((each) => each.key !== key),
+  );
   const added = missing.map(({ key, effect }) => ({ key, effect }));
   const patch = {
-    startupTaints: [...startupTaints, ...added],
-    ...(moved ? { taints: stays } : {}),
+    startupTaints: [...startupTaints, ...moved, ...added],
+    ...(misplaced.length === 0
+      ? {}
+      : { taints: permanent.filter((taint) => !misplaced.includes(taint)) }),
   };
   return {
     kind: 'NodePool',
@@ -161,11 +161,9 @@ function nodePoolPatch(
     spec: { template: { spec: patch } },
     comments: [
       ...missing.map(describeTaint),
-      ...(moved
-        ? [
-            'taken out of taints: Karpenter takes what stands there for permanent, and nobody may remove it',
-          ]
-        : []),
+      ...misplaced.map(
+        ({ key }) => `${key} is moved out of taints, where Karpenter takes it for permanent`,
+      ),
       userDataComment(nodeClass),
     ],
   };
@@ -186,102 +184,15 @@ export function describeTaint({ key, effect, owners, remover }: WantedTaint): st
 }
 
 /** Keys that new nodes may bear: the wanted ones, and startup taints that are attached already. */
-function taintsInUse({ pools }: AuditContext, taints: readonly WantedTaint[]): string[] {
+function taintsInUse(
+  { pools }: AuditContext,
+  taints: readonly WantedTaint[],
+  model: StartupModel,
+): string[] {
   const attached = pools.flatMap(({ attachments }) =>
-    attachments.flatMap(({ taint, way }) =>
-      keepsPodsOut(taint) && (way === 'startup' || isStartupKey(taint)) ? [taint.key] : [],
-    ),
+    attachments
+      .filter((each) => keepsPodsOut(each.taint) && model.isStartup(each))
+      .map(({ taint }) => taint.key),
   );
   return [...new Set([...taints.map(({ key }) => key), ...attached])].sort();
-}
-
-function daemonSetPatch(
-  context: AuditContext,
-  { template, subject }: RequiredDaemonSet,
-  inUse: readonly string[],
-): ObjectPatch[] {
-  const { tolerations = [], priorityClassName = '', priority } = template;
-  const shutOutBy = inUse.filter((key) => !toleratesKey(tolerations, key));
-  const raise = priorityClassName === '' || isNoClass(context, priorityClassName);
-  if (shutOutBy.length === 0 && !raise) return [];
-  return [
-    {
-      kind: 'DaemonSet',
-      apiVersion: 'apps/v1',
-      ...(subject.namespace === undefined ? {} : { namespace: subject.namespace }),
-      name: subject.name,
-      spec: {
-        template: {
-          spec: {
-            ...(shutOutBy.length === 0 ? {} : { tolerations: withKeys(tolerations, shutOutBy) }),
-            ...(raise ? { priorityClassName: 'system-node-critical' } : {}),
-            // A number that is written out has to fit its class.
-            ...(raise && priority !== undefined ? { priority: null } : {}),
-          },
-        },
-      },
-      comments: [
-        ...(shutOutBy.length === 0 ? [] : [`tolerates ${shutOutBy.join(', ')} besides`]),
-        ...(raise ? ['takes the place of workload on a full node'] : []),
-      ],
-    },
-  ];
-}
-
-/** A class of that name does not exist, as far as the whole cluster was read. */
-function isNoClass({ facts }: AuditContext, name: string): boolean {
-  if (facts.priorityClasses.kind !== 'read' || facts.source === 'manifests') return false;
-  if (name.startsWith('system-')) return false;
-  return !facts.priorityClasses.items.some(({ object }) => object.metadata.name === name);
-}
-
-/** Both effects, any value, and for good: a taint may be attached with another effect elsewhere. */
-function toleratesKey(tolerations: readonly Toleration[], key: string): boolean {
-  return tolerations.some(
-    (toleration) =>
-      toleration.tolerationSeconds === undefined &&
-      (toleration.effect ?? '') === '' &&
-      ((toleration.key ?? '') === '' || toleration.key === key) &&
-      toleration.operator === 'Exists',
-  );
-}
-
-function withKeys(tolerations: readonly Toleration[], keys: readonly string[]): Toleration[] {
-  return [...tolerations, ...keys.map((key) => ({ key, operator: 'Exists' }))];
-}
-
-/** Operators that take a taint off, and would wait behind it when all nodes are new. */
-function removerPatches(
-  { facts }: AuditContext,
-  taints: readonly WantedTaint[],
-  inUse: readonly string[],
-): ObjectPatch[] {
-  if (facts.workloads.kind !== 'read') return [];
-  const workloads = facts.workloads.items.map(({ object }) => object);
-  return taints.flatMap(({ key, remover }) => {
-    if (remover.kind !== 'agent' || remover.agent.remover.by === 'agent') return [];
-    const name = remover.agent.remover.by;
-    return workloads
-      .filter((workload) => isRemover(workload, name))
-      .flatMap(({ metadata, tolerations }): ObjectPatch[] => {
-        const shutOutBy = inUse.filter((each) => !toleratesKey(tolerations, each));
-        if (shutOutBy.length === 0) return [];
-        return [
-          {
-            kind: 'Deployment',
-            apiVersion: 'apps/v1',
-            ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-            name: metadata.name,
-            spec: { template: { spec: { tolerations: withKeys(tolerations, shutOutBy) } } },
-            comments: [
-              `takes ${key} off, and would wait behind startup taints when all nodes are new`,
-            ],
-          },
-        ];
-      });
-  });
-}
-
-function isRemover({ kind, metadata }: Workload, name: string): boolean {
-  return kind === 'Deployment' && (metadata.name === name || metadata.name.startsWith(`${name}-`));
 }

@@ -1,7 +1,8 @@
 /** The plan as one YAML stream of patches, in the order in which they are rolled out. */
 import { stringify } from 'yaml';
 import { printable } from '../../printable.ts';
-import type { ObjectPatch, StartupPlan } from './plan.ts';
+import type { ObjectPatch } from './patch.ts';
+import type { StartupPlan } from './plan.ts';
 import { headOf, isEmptyPlan, recipeLines } from './text.ts';
 
 export function planYaml(plan: StartupPlan): string {

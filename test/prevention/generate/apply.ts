@@ -1,6 +1,7 @@
 /** Applies patches of the generator to facts, as the API server would: maps merge, lists are replaced. */
 import type { PreventionFacts } from '../../../lib/prevention/facts.ts';
-import type { ObjectPatch, StartupPlan } from '../../../lib/prevention/generate/plan.ts';
+import type { ObjectPatch } from '../../../lib/prevention/generate/patch.ts';
+import type { StartupPlan } from '../../../lib/prevention/generate/plan.ts';
 import { found } from '../prevention-facts.ts';
 
 export function applyPlan(facts: PreventionFacts, plan: StartupPlan): PreventionFacts {

@@ -121,6 +121,16 @@ describe('a NodePool', () => {
     expect(patch?.spec).toMatchObject({ template: { spec: { taints: [taints[0]] } } });
   });
 
+  test('keeps what it moves out of its taints as it is, when it is not wanted', () => {
+    const taints = [{ key: 's3.csi.aws.com/agent-not-ready', value: 'x', effect: 'NoSchedule' }];
+    const facts = clusterFacts({
+      daemonSets: [],
+      nodePools: read(nodePool('general', { taints })),
+    });
+    const [patch] = planStartupTaints(facts, config()).attachers;
+    expect(patch?.spec).toEqual({ template: { spec: { startupTaints: taints, taints: [] } } });
+  });
+
   test('gets no taint of a DaemonSet that its nodes never run', () => {
     const gpu = writtenDaemonSet({
       name: 'gpu-agent',
