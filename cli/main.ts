@@ -8,6 +8,7 @@ import { rbacCommand } from './commands/rbac.ts';
 import { releaseCommand } from './commands/release.ts';
 import { remediateCommand } from './commands/remediate.ts';
 import { requestCommand } from './commands/request.ts';
+import { rulesCommand } from './commands/rules.ts';
 import { scanCommand } from './commands/scan.ts';
 import { statusCommand } from './commands/status.ts';
 import { type CommandContext, exitCodes } from './context.ts';
@@ -22,6 +23,7 @@ const commands: ((context: CommandContext) => Command)[] = [
   releaseCommand,
   configCommand,
   rbacCommand,
+  rulesCommand,
   requestCommand,
   approvalsCommand,
   statusCommand,
