@@ -11,7 +11,6 @@ import { type AuditContext, type Checked, listed } from './context.ts';
 import { detachChange } from './pool-change.ts';
 import type { Attachment, Pool } from './pools.ts';
 import {
-  type InstalledAgent,
   lastingTaints,
   maySelect,
   type Remover,
@@ -112,7 +111,7 @@ function ownAnswer(
       if (state.kind === 'on' && state.key === taint.key && daemonSets.length > 0) {
         return { kind: 'removed' };
       }
-      if (facts.source === 'manifests' && !isThere(context, remover)) {
+      if (facts.source === 'manifests' && daemonSets.length === 0) {
         const reason = `${attached}: ${agent.title} is not among the manifests, and may come from elsewhere`;
         return { kind: 'not-checked', reason };
       }
@@ -159,16 +158,6 @@ function ownAnswer(
       );
     }
   }
-}
-
-/** Whether the remover of an agent is among what was read, be it on or off. */
-function isThere({ facts }: AuditContext, { agent, daemonSets }: InstalledAgent): boolean {
-  if (daemonSets.length === 0) return false;
-  const { by } = agent.remover;
-  if (by === 'agent' || facts.workloads.kind !== 'read') return true;
-  return facts.workloads.items.some(
-    ({ object }) => object.kind === 'Deployment' && object.metadata.name.startsWith(by),
-  );
 }
 
 /** `nodegap.dev/startup-NAME` that waits for no required DaemonSet. */
