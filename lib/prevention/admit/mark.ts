@@ -1,0 +1,74 @@
+/**
+ * The mark of a node that has proved itself, and the patch that lets it take workload. The mark is
+ * written by the very patch that takes the taint off, so that a taint which comes back (Karpenter's
+ * registration restores it, kubernetes-sigs/karpenter#1772) is known to be an old one.
+ */
+import { isoTime } from '../../clock.ts';
+import { NodegapError } from '../../errors.ts';
+import type { Node } from '../../kubernetes/objects.ts';
+import type { JsonPatchOperation } from '../../ports.ts';
+import * as z from '../../zod.ts';
+import { startupTaintName } from '../startup-taint.ts';
+
+export const admittedAnnotation = 'nodegap.dev/admitted';
+
+const markSchema = z.object({
+  installation: z.string(),
+  /** When the taint of each NAME was taken off, ISO 8601. */
+  names: z.record(z.string(), z.string()),
+});
+
+/** NAMEs that the node has proved to this installation, and when. None when it cannot be read. */
+export function admittedNames(node: Node, installation: string): Record<string, string> {
+  const text = node.metadata.annotations?.[admittedAnnotation];
+  if (text === undefined) return {};
+  try {
+    const mark = markSchema.safeParse(JSON.parse(text));
+    return mark.success && mark.data.installation === installation ? mark.data.names : {};
+  } catch {
+    // Not JSON: somebody else's words prove nothing, and the next removal writes ours.
+    return {};
+  }
+}
+
+/**
+ * One JSON Patch that takes the taints of `names` off and writes the mark: only on the very state
+ * that was read. Other taints keep their place. The first time that a NAME was proved stands.
+ * @throws NodegapError `NodeWithoutVersion` for a node read without a resourceVersion.
+ */
+export function admissionPatch(
+  node: Node,
+  names: readonly string[],
+  installation: string,
+  now: number,
+): JsonPatchOperation[] {
+  const { uid, name, resourceVersion, annotations } = node.metadata;
+  if (resourceVersion === undefined || resourceVersion === '') {
+    throw new NodegapError(
+      'NodeWithoutVersion',
+      `node ${name} was read without metadata.resourceVersion, so it cannot be changed safely`,
+    );
+  }
+  const off = new Set(names);
+  const kept = (node.spec.taints ?? []).filter((taint) => !off.has(startupTaintName(taint) ?? ''));
+  const proved = Object.fromEntries(names.map((each) => [each, isoTime(now)]));
+  const mark = JSON.stringify({
+    installation,
+    names: { ...proved, ...admittedNames(node, installation) },
+  });
+  return [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+    kept.length === 0
+      ? { op: 'remove', path: '/spec/taints' }
+      : { op: 'replace', path: '/spec/taints', value: kept },
+    // JSON Patch cannot add a member to a map that is not there.
+    annotations === undefined
+      ? { op: 'add', path: '/metadata/annotations', value: { [admittedAnnotation]: mark } }
+      : {
+          op: 'add',
+          path: `/metadata/annotations/${admittedAnnotation.replaceAll('/', '~1')}`,
+          value: mark,
+        },
+  ];
+}
