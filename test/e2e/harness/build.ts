@@ -14,6 +14,7 @@ import {
   type Program,
   TOOLS,
   type Tool,
+  type ToolName,
   toolCache,
   toolFolder,
   toolVersion,
@@ -29,16 +30,18 @@ export interface BuildReport {
 }
 
 /**
- * Builds every tool that the cache does not have at its present version. Needs Go only when
+ * Builds every tool, or `only` those, that the cache does not have at its present version. Needs Go only when
  * something is missing. Two runs at once are safe: the one that finishes second drops its copy.
  */
 export async function buildTools(
   log: (line: string) => void,
   env: NodeJS.ProcessEnv = process.env,
+  only?: readonly ToolName[],
 ): Promise<BuildReport[]> {
   const reports: BuildReport[] = [];
+  const tools = TOOLS.filter(({ name }) => only === undefined || only.includes(name));
   // One after the other: a Go build already uses all cores, and memory.
-  for (const tool of TOOLS) reports.push(await buildTool(tool, log, env));
+  for (const tool of tools) reports.push(await buildTool(tool, log, env));
   return reports;
 }
 
@@ -87,6 +90,7 @@ async function compile(
         'build',
         '-trimpath',
         '-buildvcs=false',
+        `-tags=${(tool.tags ?? []).join(',')}`,
         `-ldflags=${['-s', '-w', ...stamps].join(' ')}`,
         '-o',
         join(into, program),

@@ -13,9 +13,11 @@ export interface Tool {
   assets: string[];
   /** `-X` linker settings that stamp the version into the programs. */
   stamp: (version: string) => Record<string, string>;
+  /** Build tags, for a smaller program. */
+  tags?: string[];
 }
 
-export type ToolName = 'etcd' | 'kubernetes' | 'kwok' | 'karpenter';
+export type ToolName = 'etcd' | 'kubernetes' | 'kwok' | 'karpenter' | 'promtool';
 
 export type Program =
   | 'etcd'
@@ -24,7 +26,8 @@ export type Program =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kwok'
-  | 'karpenter';
+  | 'karpenter'
+  | 'promtool';
 
 /** Everything the harness runs. The versions are in the go.mod of `test/e2e/tools/NAME/`. */
 export const TOOLS: readonly Tool[] = [
@@ -80,6 +83,15 @@ export const TOOLS: readonly Tool[] = [
       'kwok/apis/crds/karpenter.kwok.sh_kwoknodeclasses.yaml',
     ],
     stamp: (version) => ({ 'sigs.k8s.io/karpenter/pkg/operator.Version': version }),
+  },
+  {
+    name: 'promtool',
+    module: 'github.com/prometheus/prometheus',
+    programs: { promtool: 'github.com/prometheus/prometheus/cmd/promtool' },
+    assets: [],
+    stamp: (version) => ({ 'github.com/prometheus/common/version.Version': version }),
+    // Rules need no service discovery, which is most of it.
+    tags: ['remove_all_sd'],
   },
 ];
 
