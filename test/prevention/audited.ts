@@ -3,6 +3,7 @@ import { loadConfig } from '../../lib/config/load.ts';
 import type { Config } from '../../lib/config/model.ts';
 import type { Node, Taint } from '../../lib/kubernetes/objects.ts';
 import { auditPrevention } from '../../lib/prevention/audit.ts';
+import type { AuditCheck } from '../../lib/prevention/audit-checks.ts';
 import type {
   InputReference,
   PreventionFacts,
@@ -93,18 +94,18 @@ export function audit({ daemonSets = [agent()], facts = {}, config = configOf() 
 }
 
 /** Findings of a check as `severity Kind name`. */
-export function said(check: string, audited: Audited): string[] {
+export function said(check: AuditCheck, audited: Audited): string[] {
   return findings(check, audited).map(
     ({ severity, subject }) => `${severity} ${subject.kind} ${subject.name}`,
   );
 }
 
-export function findings(check: string, audited: Audited): AuditFinding[] {
+export function findings(check: AuditCheck, audited: Audited): AuditFinding[] {
   return audit(audited).findings.filter((each) => each.check === check);
 }
 
 /** Reasons why a check was not made. */
-export function unmade(check: string, audited: Audited): string[] {
+export function unmade(check: AuditCheck, audited: Audited): string[] {
   return audit(audited)
     .notChecked.filter((each) => each.check === check)
     .map(({ reason }) => reason);

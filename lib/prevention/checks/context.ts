@@ -10,6 +10,7 @@ import {
 import type { Ceiling } from '../../gap/model.ts';
 import { isCounted } from '../../gap/node-kinds.ts';
 import type { Node } from '../../kubernetes/objects.ts';
+import type { AuditCheck } from '../audit-checks.ts';
 import type { Found, PreventionFacts, WrittenDaemonSet, WrittenPodSpec } from '../facts.ts';
 import type { AuditFinding, AuditSubject, NotChecked } from '../findings.ts';
 import { startupNameOf } from '../startup-taint.ts';
@@ -44,10 +45,12 @@ export interface AuditContext {
   unread: readonly string[];
 }
 
+export type Finding = AuditFinding & { check: AuditCheck };
+
 /** What a check says. */
 export interface Checked {
-  findings: AuditFinding[];
-  notChecked: NotChecked[];
+  findings: Finding[];
+  notChecked: (NotChecked & { check: AuditCheck })[];
 }
 
 export type Check = (context: AuditContext) => Checked;

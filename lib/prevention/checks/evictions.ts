@@ -6,9 +6,9 @@ import { toleratesTaint } from '../../gap/tolerations.ts';
 import type { Toleration } from '../../kubernetes/objects.ts';
 import { quoted } from '../../report/shell.ts';
 import type { Found, Workload } from '../facts.ts';
-import type { AuditFinding, AuditSubject } from '../findings.ts';
+import type { AuditSubject } from '../findings.ts';
 import { isPatched, templatePatch } from './change.ts';
-import { type AuditContext, type Checked, change, listed } from './context.ts';
+import { type AuditContext, type Checked, change, type Finding, listed } from './context.ts';
 
 const keys = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] as const;
 const defaultSeconds = 300;
@@ -74,7 +74,7 @@ function shortToleration(
   context: AuditContext,
   found: Found<Workload>,
   short: readonly Leaving[],
-): AuditFinding {
+): Finding {
   const subject = subjectOf(found);
   const { recoverySlo } = context.config.audit;
   const wanted =
@@ -96,7 +96,7 @@ function slowRecovery(
   found: Found<Workload>,
   slow: readonly Leaving[],
   slo: number,
-): AuditFinding {
+): Finding {
   const subject = subjectOf(found);
   const times = slow.map(({ key, seconds, byDefault }) =>
     seconds === undefined

@@ -5,6 +5,7 @@ import {
   type AuditContext,
   type Checked,
   change,
+  type Finding,
   listed,
   type RequiredDaemonSet,
 } from './context.ts';
@@ -136,7 +137,7 @@ function meetingPlace(
 
 /** maxSurge wants two pods on one node, which a host port forbids. */
 export function checkSurge(context: AuditContext): Checked {
-  const findings = context.required.flatMap((required) => {
+  const findings = context.required.flatMap((required): Finding[] => {
     const { updateStrategy } = required.object.spec;
     const surge = updateStrategy?.rollingUpdate?.maxSurge ?? 0;
     const ports = hostPortsOf(required.template);
@@ -145,7 +146,7 @@ export function checkSurge(context: AuditContext): Checked {
     return [
       {
         check: 'surge-with-host-port',
-        severity: 'error' as const,
+        severity: 'error',
         subject: required.subject,
         message: `${required.key} has maxSurge ${surge} and takes host port ${listed([...new Set(ports.map(portText))])}`,
         why: 'An update puts the new pod beside the old one, where its port is taken: it can never be placed, and the update never gets anywhere.',

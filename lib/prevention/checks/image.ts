@@ -2,7 +2,7 @@
 
 import { quoted } from '../../report/shell.ts';
 import { templatePatch } from './change.ts';
-import { type AuditContext, type Checked, change, listed } from './context.ts';
+import { type AuditContext, type Checked, change, type Finding, listed } from './context.ts';
 
 /** Tag of an image without digest: undefined when it is pinned, `latest` when none is written. */
 export function floatingTag(image: string): string | undefined {
@@ -14,7 +14,7 @@ export function floatingTag(image: string): string | undefined {
 }
 
 export function checkImages(context: AuditContext): Checked {
-  const findings = context.required.flatMap(({ template, key, subject, object }) => {
+  const findings = context.required.flatMap(({ template, key, subject, object }): Finding[] => {
     const containers = [
       ...(template.initContainers ?? []).map((each) => ({ ...each, list: 'initContainers' })),
       ...(template.containers ?? []).map((each) => ({ ...each, list: 'containers' })),
@@ -51,7 +51,7 @@ export function checkImages(context: AuditContext): Checked {
     return [
       {
         check: 'image-not-pinned',
-        severity: 'warning' as const,
+        severity: 'warning',
         subject,
         message: `${key} runs ${floating.length === 1 ? 'an image' : 'images'} that can change under it: ${listed(named)}`,
         why: 'Nodes pull whatever the tag means on the day they start: new nodes run another program than their peers, and one bad push breaks every node that joins, without a rollout that could stop or be rolled back.',

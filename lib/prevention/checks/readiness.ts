@@ -1,7 +1,7 @@
 /** DaemonSets whose pods are Ready whatever their program does. */
 import type { Probe, WrittenContainer } from '../facts.ts';
 import { templatePatch } from './change.ts';
-import { type AuditContext, type Checked, change } from './context.ts';
+import { type AuditContext, type Checked, change, type Finding } from './context.ts';
 
 /** Health endpoints of programs that declare no probe which could be taken over. */
 const healthEndpoints: readonly { image: RegExp; probe: Probe }[] = [
@@ -10,7 +10,7 @@ const healthEndpoints: readonly { image: RegExp; probe: Probe }[] = [
 ];
 
 export function checkReadiness(context: AuditContext): Checked {
-  const findings = context.required.flatMap(({ template, key, subject, object }) => {
+  const findings = context.required.flatMap(({ template, key, subject, object }): Finding[] => {
     const { containers = [], readinessGates = [] } = template;
     if (containers.length === 0 || readinessGates.length > 0) return [];
     if (containers.some(({ readinessProbe }) => readinessProbe !== undefined)) return [];
@@ -26,7 +26,7 @@ export function checkReadiness(context: AuditContext): Checked {
     return [
       {
         check: 'no-readiness-probe',
-        severity: 'warning' as const,
+        severity: 'warning',
         subject,
         message: `${key} has no readinessProbe`,
         why: 'Its pods are Ready as soon as their processes run, working or not: neither a startup taint nor nodegap sees that the node is without it, and an update of it goes on over broken pods.',

@@ -31,7 +31,14 @@ export function checkRemoverPods(context: AuditContext): Checked {
         taints.filter(keepsPodsOut).every((taint) => isTolerated(object.tolerations, taint));
       const startup = new Set(context.config.startupTaints);
       const free =
-        context.pools.some(({ attachments }) => fits(attachments.map(({ taint }) => taint))) ||
+        context.pools.some(({ attachments }) =>
+          fits(
+            attachments
+              // Startup taints of others go away by themselves.
+              .filter((each) => each.taint.key === key || !model.isStartup(each))
+              .map(({ taint }) => taint),
+          ),
+        ) ||
         context.nodes?.some(
           (node) => !pooled.has(node) && fits(sortTaints(node, startup).ordinary),
         );

@@ -5,6 +5,7 @@ import {
   type Checked,
   change,
   eligibleNodes,
+  type Finding,
   type RequiredDaemonSet,
 } from './context.ts';
 import { hostPortsOf } from './host-ports.ts';
@@ -24,10 +25,10 @@ export function checkRollout(context: AuditContext): Checked {
   return checked;
 }
 
-function onDelete(context: AuditContext, { key, subject }: RequiredDaemonSet) {
+function onDelete(context: AuditContext, { key, subject }: RequiredDaemonSet): Finding {
   return {
     check: 'update-on-delete',
-    severity: 'warning' as const,
+    severity: 'warning',
     subject,
     message: `${key} has updateStrategy OnDelete`,
     why: 'A new template reaches only new nodes and deleted pods: a broken one stays unseen until every node that joins comes up without it, and no rollback reaches those.',

@@ -8,11 +8,11 @@ import { OWN_TAINT_PREFIX, sortTaints } from '../../gap/eligibility.ts';
 import { isTolerated, keepsPodsOut, taintText } from '../../gap/tolerations.ts';
 import type { Taint } from '../../kubernetes/objects.ts';
 import { isolationTaint } from '../../safety/ownership.ts';
-import type { AuditFinding } from '../findings.ts';
 import { tolerationChange } from './change.ts';
 import {
   type AuditContext,
   type Checked,
+  type Finding,
   listed,
   type RequiredDaemonSet,
   requiredFrom,
@@ -26,13 +26,19 @@ import {
   waitedFor,
 } from './startup-model.ts';
 
+const taintChecks = [
+  'startup-taint-deadlock',
+  'startup-taint-shuts-out',
+  'shut-out-by-taint',
+] as const;
+
 /** A taint that a DaemonSet meets and does not tolerate, and the first place where it does. */
 interface Met {
   taint: Taint;
   where: string;
 }
 
-type Draft = Omit<AuditFinding, 'subject' | 'change'> & { taints: readonly { key: string }[] };
+type Draft = Omit<Finding, 'subject' | 'change'> & { taints: readonly { key: string }[] };
 
 export function checkTolerations(context: AuditContext): Checked {
   const model = startupModel(context);
@@ -43,11 +49,7 @@ export function checkTolerations(context: AuditContext): Checked {
   }
   if (context.unread.length > 0 && context.required.length > 0) {
     const reason = `taints of pools: ${context.unread.join('; ')}`;
-    for (const check of [
-      'startup-taint-deadlock',
-      'startup-taint-shuts-out',
-      'shut-out-by-taint',
-    ]) {
+    for (const check of taintChecks) {
       checked.notChecked.push({ check, reason });
     }
   }
@@ -254,7 +256,7 @@ function finish(
   { template, subject }: RequiredDaemonSet,
   { taints, ...draft }: Draft,
   added: readonly { key: string }[],
-): AuditFinding {
+): Finding {
   const { source } = context.facts;
   // A command adds to the list, a patch replaces it.
   const missing = source === 'manifests' ? added : taints;

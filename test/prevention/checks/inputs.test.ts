@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { InputReference } from '../../../lib/prevention/facts.ts';
+import type { InputReference, PreventionFacts } from '../../../lib/prevention/facts.ts';
 import { type Audited, agent, findings, said, unmade } from '../audited.ts';
 import { notChecked, read } from '../prevention-facts.ts';
 
@@ -103,7 +103,7 @@ describe('missing-service-account', () => {
     expect(said(check, audited)).toEqual(expected);
   });
 
-  it.each<[string, Audited['facts']]>([
+  it.each<[string, Partial<PreventionFacts>]>([
     ['they were not read', { serviceAccounts: notChecked('denied') }],
     ['it may be in another folder', { source: 'manifests' }],
   ])('is not checked when %s', (_, facts) => {

@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { floatingTag } from '../../../lib/prevention/checks/image.ts';
+import type { PreventionFacts } from '../../../lib/prevention/facts.ts';
 import { type Audited, agent, configOf, findings, node, said, unmade } from '../audited.ts';
 import { eksDaemonSets } from '../manifests.ts';
 import { nodePool, notChecked, read } from '../prevention-facts.ts';
 
 const byName = configOf('requiredDaemonSets:\n  - { name: agent }\n');
 const priorityClass = (name: string, value: number) => ({ metadata: { name, uid: name }, value });
+
+const priorityChecks = [
+  'priority-class-missing',
+  'priority-class-unknown',
+  'priority-class-low',
+] as const;
+const selectorChecks = ['selector-never-matches', 'selector-matches-no-node'] as const;
 
 describe('priority', () => {
   const withClass = (priorityClassName?: string) => [
@@ -40,18 +48,18 @@ describe('priority', () => {
       ['priority-class-unknown error'],
     ],
   ])('%s', (_, audited, expected) => {
-    const all = ['priority-class-missing', 'priority-class-unknown', 'priority-class-low'].flatMap(
-      (check) => findings(check, audited).map(({ severity }) => `${check} ${severity}`),
+    const all = priorityChecks.flatMap((check) =>
+      findings(check, audited).map(({ severity }) => `${check} ${severity}`),
     );
     expect(all).toEqual(expected);
   });
 
-  it.each<[string, Audited['facts']]>([
+  it.each<[string, Partial<PreventionFacts>]>([
     ['were not read', { priorityClasses: notChecked('denied') }],
     ['may be in another folder', { source: 'manifests', priorityClasses: read() }],
   ])('is not checked when classes %s', (_, facts) => {
     const audited = { daemonSets: withClass('infra'), config: byName, facts };
-    for (const check of ['priority-class-unknown', 'priority-class-low']) {
+    for (const check of priorityChecks.slice(1)) {
       expect(said(check, audited)).toEqual([]);
       expect(unmade(check, audited)).toHaveLength(1);
     }
@@ -183,7 +191,7 @@ describe('selectors', () => {
       [],
     ],
   ])('%s', (_, audited, expected) => {
-    const all = ['selector-never-matches', 'selector-matches-no-node'].flatMap((check) =>
+    const all = selectorChecks.flatMap((check) =>
       findings(check, audited).map(({ severity }) => `${check} ${severity}`),
     );
     expect(all).toEqual(expected);

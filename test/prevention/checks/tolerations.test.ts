@@ -14,6 +14,11 @@ import {
 import { eksDaemonSets } from '../manifests.ts';
 import { nodePool, notChecked, read } from '../prevention-facts.ts';
 
+const taintChecks = [
+  'startup-taint-deadlock',
+  'startup-taint-shuts-out',
+  'shut-out-by-taint',
+] as const;
 const startup = (name: string) => `nodegap.dev/startup-${name}`;
 const pool = (...keys: string[]) =>
   read(nodePool('general', { startupTaints: keys.map(noSchedule) }));
@@ -145,11 +150,7 @@ describe('startup taints that a DaemonSet does not tolerate', () => {
 
   it('are not all known when a kind of attacher was not read', () => {
     const audited = { facts: { nodeGroups: notChecked('no right to eks') } };
-    for (const check of [
-      'startup-taint-deadlock',
-      'startup-taint-shuts-out',
-      'shut-out-by-taint',
-    ]) {
+    for (const check of taintChecks) {
       expect(unmade(check, audited).join()).toContain('no right to eks');
     }
   });
