@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AuditCheck, auditChecks } from '../../lib/prevention/audit-checks.ts';
-import type { PreventionFacts, ServiceAccount } from '../../lib/prevention/facts.ts';
+import type { KeyedObject, PreventionFacts, ServiceAccount } from '../../lib/prevention/facts.ts';
 import { type AuditReport, auditSeverities } from '../../lib/prevention/findings.ts';
 import { agent, audit, configOf, node, nodeGroup, noExecute, noSchedule } from './audited.ts';
 import { eksDaemonSets } from './manifests.ts';
@@ -68,7 +68,7 @@ describe('DaemonSets as EKS ships them', () => {
     nodes,
     configMaps,
     serviceAccounts,
-    secrets: read(),
+    secrets: read<KeyedObject>(),
     nodePools: read(nodePool('general')),
   };
   const startupTaints = [
@@ -170,7 +170,7 @@ describe('DaemonSets as EKS ships them', () => {
         launchTemplates: nothing,
         usage: nothing,
         nodePools: read(nodePool('general', { startupTaints })),
-        secrets: read(),
+        secrets: read<KeyedObject>(),
       },
     });
     expect(report.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -265,7 +265,7 @@ describe('the report', () => {
   };
   it.each(readings)('says so when %s could not be read', (kind) => {
     const facts: Partial<PreventionFacts> = {
-      secrets: read(),
+      secrets: read<KeyedObject>(),
       usage: read(),
       [kind]: notChecked('denied by the test'),
     };
