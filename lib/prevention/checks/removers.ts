@@ -183,7 +183,7 @@ function unownedAnswer(
   return fault('error', because, entry);
 }
 
-/** The DaemonSets that it waits for never come to nodes of that pool. */
+/** The agent that takes it off never comes to nodes of that pool. */
 function placedAnswer(
   context: AuditContext,
   model: StartupModel,
@@ -191,8 +191,9 @@ function placedAnswer(
   attachment: Attachment,
   remover: Remover,
 ): Answer {
+  // nodegap takes its own off where no DaemonSet behind it is meant to run.
+  if (remover.kind !== 'agent') return { kind: 'removed' };
   const daemonSets = waitedFor(remover);
-  if (daemonSets.length === 0) return { kind: 'removed' };
   const names = listed(daemonSets.map(keyOf));
   const lasting = lastingTaints(model, pool).filter(keepsPodsOut);
   const shutOut = daemonSets.filter(({ spec }) => {

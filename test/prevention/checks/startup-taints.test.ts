@@ -23,6 +23,17 @@ const istio = 'cni.istio.io/not-ready';
 const pool = (startupTaints = [noSchedule(own)], taints = [] as ReturnType<typeof noSchedule>[]) =>
   read(nodePool('general', { startupTaints, taints }));
 
+/** The EBS CSI driver as a chart installs it that is told not to tolerate everything. */
+function ebsTolerating(...keys: string[]) {
+  const [driver] = eksDaemonSets('ebs-csi-node');
+  if (driver === undefined) throw new TypeError('no ebs-csi-node');
+  const spec = {
+    ...driver.spec.template.spec,
+    tolerations: keys.map((key) => ({ key, operator: 'Exists' })),
+  };
+  return { ...driver, spec: { ...driver.spec, template: { ...driver.spec.template, spec } } };
+}
+
 const ciliumOperator = (tolerations = tolerateAll, args: string[] = []) =>
   deployment('cilium-operator', {
     tolerations,
@@ -151,20 +162,36 @@ describe('attacher-without-remover', () => {
       [],
     ],
     [
-      'the DaemonSet does not select nodes of the pool',
+      'the agent does not select nodes of the pool',
       {
-        daemonSets: [agent({ template: { nodeSelector: { 'kubernetes.io/os': 'windows' } } })],
-        facts: { nodePools: pool() },
+        daemonSets: eksDaemonSets('ebs-csi-node-windows'),
+        facts: { nodePools: pool([noExecute(ebs)]) },
       },
       ['error NodePool general'],
     ],
     [
-      'the DaemonSet does not tolerate another taint of the pool',
+      'the agent does not tolerate another taint of the pool',
       {
-        daemonSets: [agent({ template: { tolerations: [{ key: own, operator: 'Exists' }] } })],
-        facts: { nodePools: pool([noSchedule(own)], [noSchedule('dedicated')]) },
+        daemonSets: [ebsTolerating(ebs)],
+        facts: { nodePools: pool([noExecute(ebs)], [noSchedule('dedicated')]) },
       },
       ['error NodePool general'],
+    ],
+    [
+      'the agent tolerates it',
+      {
+        daemonSets: [ebsTolerating(ebs, 'dedicated')],
+        facts: { nodePools: pool([noExecute(ebs)], [noSchedule('dedicated')]) },
+      },
+      [],
+    ],
+    [
+      'nodegap takes its own off where nothing waits',
+      {
+        daemonSets: [agent({ template: { nodeSelector: { 'kubernetes.io/os': 'windows' } } })],
+        facts: { nodePools: pool() },
+      },
+      [],
     ],
   ];
   it.each(cases)('%s', (_, audited, expected) => {
