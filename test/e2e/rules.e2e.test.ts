@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../lib/config/load.ts';
-import type { DaemonSet, PodSpec } from '../../lib/kubernetes/objects.ts';
+import type { DaemonSet, PodSpec, Toleration } from '../../lib/kubernetes/objects.ts';
 import type { RulesInput } from '../../lib/report/prometheus/model.ts';
 import { prometheusRules } from '../../lib/report/prometheus/rules.ts';
 import { daemonSet as buildDaemonSet } from '../gap/build.ts';
@@ -239,7 +239,7 @@ describe('taints', () => {
     await testRules(rulesOf(), tainted(taint), nothing);
   });
 
-  test.each<[string, PodSpec['tolerations']]>([
+  test.each<[string, Toleration[]]>([
     ['all', [{ operator: 'Exists' }]],
     ['the key', [{ key: 'dedicated', operator: 'Exists' }]],
     ['key and value', [{ key: 'dedicated', value: 'db' }]],
@@ -249,7 +249,7 @@ describe('taints', () => {
     await testRules(rulesOf([agent({ tolerations })]), tainted(dedicated), missing);
   });
 
-  test.each<[string, PodSpec['tolerations']]>([
+  test.each<[string, Toleration[]]>([
     ['another value', [{ key: 'dedicated', value: 'web' }]],
     ['another effect', [{ key: 'dedicated', operator: 'Exists', effect: 'NoExecute' }]],
     ['another key', [{ key: 'dedicated2', operator: 'Exists' }]],
