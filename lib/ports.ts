@@ -75,6 +75,8 @@ export interface ClusterReader {
   listNodes(): Promise<Node[]>;
   /** As `listNodes`, with the state of the cluster that it shows, where the reader tells it. */
   listNodesAt?(): Promise<{ items: Node[]; resourceVersion: string }>;
+  /** Without those that Karpenter has initialised. Absent where the reader cannot select. */
+  listUninitialisedNodes?(): Promise<Node[]>;
   listDaemonSets(): Promise<DaemonSet[]>;
   /** Pods that a controller revision made (DaemonSet and StatefulSet pods), projected. */
   listDaemonSetPods(): Promise<Pod[]>;
@@ -237,6 +239,19 @@ export interface AttemptInput {
   nodeUid: string;
   episode: number;
   attempt: number;
+}
+
+/** The whole input of an `admit-nodes` execution. */
+export interface AdmissionInput {
+  cluster: string;
+  /** Of the execution: the cluster's next one has the next number. */
+  number: number;
+}
+
+/** Starts `admit-nodes`: Step Functions, or the local runner. */
+export interface AdmissionWorkflow {
+  /** Starts under a fixed name. An execution of that name that exists already is no error. */
+  start(cluster: string, name: string, input: AdmissionInput): Promise<'started' | 'exists'>;
 }
 
 export type ExecutionStatus =

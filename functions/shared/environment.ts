@@ -12,6 +12,8 @@ const environmentSchema = z.object({
   INSTALLATION: text,
   /** JSON: ARN of the state machine of each network. */
   STATE_MACHINES: z.optional(jsonRecord()),
+  /** JSON: ARN of the state machine `admit-nodes` of each network. */
+  ADMIT_MACHINES: z.optional(jsonRecord()),
   /** JSON: name of the scan function of each network. */
   SCAN_FUNCTIONS: z.optional(jsonRecord()),
   /** The network whose clusters the function reaches. */

@@ -17,7 +17,7 @@ import type { AttemptInput, ExecutionStatus, Workflow } from '../ports.ts';
 export interface MachineDirectory {
   /** The network of a configured cluster. */
   networkOf(cluster: string): Promise<string | undefined> | string | undefined;
-  /** ARN of `remediate-node` by network. */
+  /** ARN of the state machine by network. */
   machines: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,7 @@ export class StepFunctionsWorkflow implements Workflow {
    * @throws NodegapError `Workflow.NoStateMachine` when no machine works on that cluster.
    */
   async start(cluster: string, name: string, input: AttemptInput): Promise<'started' | 'exists'> {
-    const stateMachineArn = await this.#machineOf(cluster);
+    const stateMachineArn = await machineOf(this.#directory, cluster);
     // Built word by word: a repeated start must be byte-identical to count as the same.
     const { node, nodeUid, episode, attempt } = input;
     const text = JSON.stringify({ cluster: input.cluster, node, nodeUid, episode, attempt });
@@ -105,19 +105,23 @@ export class StepFunctionsWorkflow implements Workflow {
       throw error;
     }
   }
+}
 
-  async #machineOf(cluster: string): Promise<string> {
-    const network = await this.#directory.networkOf(cluster);
-    const arn = network === undefined ? undefined : this.#directory.machines[network];
-    if (arn !== undefined) return arn;
-    const why =
-      network === undefined
-        ? 'the configuration does not name it'
-        : `nothing is deployed for its network ${network}`;
-    throw new NodegapError(
-      'Workflow.NoStateMachine',
-      `no state machine works on cluster ${cluster}: ${why}`,
-      { hint: 'deploy again after a change of clusters or networks' },
-    );
-  }
+/**
+ * The machine that works on a cluster.
+ * @throws NodegapError `Workflow.NoStateMachine` when there is none.
+ */
+export async function machineOf(directory: MachineDirectory, cluster: string): Promise<string> {
+  const network = await directory.networkOf(cluster);
+  const arn = network === undefined ? undefined : directory.machines[network];
+  if (arn !== undefined) return arn;
+  const why =
+    network === undefined
+      ? 'the configuration does not name it'
+      : `nothing is deployed for its network ${network}`;
+  throw new NodegapError(
+    'Workflow.NoStateMachine',
+    `no state machine works on cluster ${cluster}: ${why}`,
+    { hint: 'deploy again after a change of clusters or networks' },
+  );
 }

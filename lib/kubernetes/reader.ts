@@ -78,6 +78,8 @@ export function createReader(
 
   return {
     listNodes: () => list(nodes, {}, projectNode, nodeFormat),
+    listUninitialisedNodes: () =>
+      list(nodes, { labelSelector: '!karpenter.sh/initialized' }, projectNode, nodeFormat),
     listNodesAt: () =>
       listWithVersion(transport, nodes, {}, projectNode, { ...listOptions, format: nodeFormat }),
     listDaemonSets: () => list(daemonSets, {}, projectDaemonSet),

@@ -22,14 +22,27 @@ export function executionName(input: {
       throw new NodegapError('BadInput', `${field}: ${value} is not a number from 1 up`);
     }
   }
-  const cluster = input.cluster.slice(0, 24).replace(/[^0-9A-Za-z_-]/g, '-');
-  const node = createHash('sha256')
-    .update(`${input.clusterArn}\n${input.nodeUid}`)
-    .digest('hex')
-    .slice(0, 16);
-  const name = `${cluster}-${node}-e${input.episode}-a${input.attempt}`;
+  const node = hexOf(`${input.clusterArn}\n${input.nodeUid}`);
+  const name = `${begin(input.cluster)}-${node}-e${input.episode}-a${input.attempt}`;
   if (name.length > MAX_NAME_LENGTH) {
     throw new NodegapError('BadInput', `execution name ${name} is longer than ${MAX_NAME_LENGTH}`);
   }
   return name;
+}
+
+/** The name of the execution of `admit-nodes` with that number, the same whoever computes it. */
+export function admissionName(input: {
+  cluster: string;
+  clusterArn: string;
+  number: number;
+}): string {
+  return `${begin(input.cluster)}-${hexOf(input.clusterArn)}-admit-${input.number}`;
+}
+
+function begin(cluster: string): string {
+  return cluster.slice(0, 24).replace(/[^0-9A-Za-z_-]/g, '-');
+}
+
+function hexOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

@@ -26,6 +26,16 @@ export function newestScanKey(cluster: string): ItemKey {
   return { pk: clusterPk(cluster), sk: 'newest-scan' };
 }
 
+/** The execution of `admit-nodes` that works on the cluster, or the last one. */
+export function admissionKey(cluster: string): ItemKey {
+  return { pk: clusterPk(cluster), sk: 'admission' };
+}
+
+/** That people were told of a startup taint which nobody will take off. */
+export function orphanTaintKey(cluster: string, name: string): ItemKey {
+  return { pk: clusterPk(cluster), sk: `admission-told#${name}` };
+}
+
 export function slotKey(cluster: string, nodeUid: string): ItemKey {
   return { pk: clusterPk(cluster), sk: `${prefixes.slot}${nodeUid}` };
 }
