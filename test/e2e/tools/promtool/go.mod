@@ -1,6 +1,6 @@
 module nodegap.dev/test/e2e/tools/promtool
 
-go 1.26.8
+go 1.26.0
 
 tool github.com/prometheus/prometheus/cmd/promtool
 
