@@ -1,13 +1,12 @@
 /** Reads one cluster over the transport. Imports neither client-node nor undici (design.md §7). */
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import { isKubernetesError, KubernetesError } from '../errors.ts';
+import { isKubernetesError } from '../errors.ts';
 import type { ClusterReader } from '../ports.ts';
 import { compactPods } from './compact-pod.ts';
-import { errorFromAnswer } from './errors.ts';
 import { type ListOptions, type ListSelectors, listAll, listWithVersion } from './list.ts';
 import type { ListFormat } from './list-formats.ts';
 import { projectLease, projectRemediations } from './other-observers.ts';
-import { getPatiently, waitsLeft } from './patience.ts';
+import { getObject } from './plain-reads.ts';
 import {
   projectDaemonSet,
   projectEvent,
@@ -68,12 +67,8 @@ export function createReader(
   }
 
   async function get<T>(path: string, project: (raw: unknown) => T): Promise<T | undefined> {
-    const answer = await getPatiently(transport, { path }, listOptions, waitsLeft(listOptions));
-    if (answer.status === 200) return project(parseObject(path, answer.body));
-    const error = errorFromAnswer({ method: 'GET', path }, answer);
-    // Only the API server's own "not found" means gone: a proxy in between answers 404 as well.
-    if (answer.status === 404 && error.answer.reason === 'NotFound') return undefined;
-    throw error;
+    const found = await getObject(transport, path, listOptions);
+    return found === undefined ? undefined : project(found);
   }
 
   return {
@@ -143,15 +138,4 @@ export function createReader(
 
 function segment(name: string): string {
   return encodeURIComponent(name);
-}
-
-function parseObject(path: string, body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw new KubernetesError('server', `the answer for ${path} is not valid JSON`, {
-      status: 200,
-      cause,
-    });
-  }
 }

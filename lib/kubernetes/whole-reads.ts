@@ -1,5 +1,5 @@
 import { KubernetesError } from '../errors.ts';
-import type { ListSelectors } from './list.ts';
+import type { PlainReads } from './plain-reads.ts';
 
 /**
  * Objects with all their fields, what is secret in them included: nothing of it is kept or shown
@@ -9,12 +9,6 @@ export interface WholeReads {
   getNode(name: string): Promise<Record<string, unknown> | undefined>;
   listPodsOnNode(node: string): Promise<Record<string, unknown>[]>;
   getNodeClaim(name: string): Promise<Record<string, unknown> | undefined>;
-}
-
-/** How the reader of a cluster reads; each takes what the server says as it is. */
-export interface PlainReads {
-  list(path: string, selectors: ListSelectors): Promise<unknown[]>;
-  get(path: string): Promise<unknown>;
 }
 
 /** Reads of objects with every field, secrets of their specs included: only for evidence. */
