@@ -2,6 +2,7 @@
 import { entryFor } from '../../config/required.ts';
 import { daemonPodTolerations, isTolerated, keepsPodsOut } from '../../gap/tolerations.ts';
 import type { Taint } from '../../kubernetes/objects.ts';
+import { printable } from '../../printable.ts';
 import { agentOfTaint } from '../agents.ts';
 import type { AuditSubject } from '../findings.ts';
 import { startupTaintKey } from '../startup-taint.ts';
@@ -106,7 +107,7 @@ function poolChange(
   }
   if (waiting.length > 0) {
     before.push(
-      `# Not ${listed([...new Set(waiting)])} yet: nodegap takes startup taints off in mode act only. Set mode: act for cluster ${context.facts.cluster} in nodegap.yaml, then audit again.`,
+      `# Not ${listed([...new Set(waiting)])} yet: nodegap takes startup taints off in mode act only. Set mode: act for ${context.facts.cluster === '' ? 'the cluster' : `cluster ${context.facts.cluster}`} in nodegap.yaml, then audit again.`,
     );
   }
   const taints = [...wanted.values()];
@@ -118,7 +119,9 @@ function poolChange(
     return [tolerationChange(source, subject, 'DaemonSet', template.tolerations, missing)];
   });
   if (taints.length > 0) steps.push(attachChange(context, pool, taints));
-  return [...before, steps.join(separator(context))].filter((part) => part !== '').join('\n');
+  return [...before.map(printable), steps.join(separator(context))]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
 function separator({ facts }: AuditContext): string {
@@ -168,7 +171,7 @@ interface Expected {
  * an agent on. Removers that are on by default say nothing; `no-startup-taint` covers those.
  */
 function expected(context: AuditContext, model: StartupModel): Expected[] {
-  const { config, facts, pools } = context;
+  const { config, pools } = context;
   const wanted: Expected[] = [];
   const selecting = (daemonSets: readonly { spec: RequiredDaemonSet['object']['spec'] }[]) =>
     pools.filter((pool) =>
@@ -215,11 +218,11 @@ function expected(context: AuditContext, model: StartupModel): Expected[] {
       pools: selecting(daemonSets.map(({ object }) => object)),
     });
   }
-  return facts.daemonSets.length === 0 && facts.source === 'manifests' ? [] : wanted;
+  return wanted;
 }
 
 /** Why a taint may be attached by something that was not seen; undefined when all was seen. */
-function unknownAttachers({ unread, pools, nodes = [], facts }: AuditContext): string | undefined {
+function unknownAttachers({ unread, pools, nodes = [] }: AuditContext): string | undefined {
   if (unread.length > 0) return unread.join('; ');
   if (pools.length === 0) return 'no NodePool, managed node group or launch template was found';
   const pooled = new Set(pools.flatMap((pool) => pool.nodes));
@@ -227,9 +230,6 @@ function unknownAttachers({ unread, pools, nodes = [], facts }: AuditContext): s
   const templates = pools.some(({ kind }) => kind === 'launch-template');
   if (loose !== undefined && !templates) {
     return `node ${loose.metadata.name} belongs to no pool that was read, and its user data is not known`;
-  }
-  if (facts.source === 'manifests' && facts.nodePools.kind === 'read' && pools.length === 0) {
-    return 'no pool is among the manifests';
   }
   return undefined;
 }

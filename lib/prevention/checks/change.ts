@@ -1,6 +1,7 @@
 /** The exact change of a finding: a command where there is a cluster, else a patch for the file. */
 import { stringify } from 'yaml';
 import type { Toleration } from '../../kubernetes/objects.ts';
+import { printable } from '../../printable.ts';
 import { quoted } from '../../report/shell.ts';
 import type { PreventionFacts } from '../facts.ts';
 import type { AuditSubject } from '../findings.ts';
@@ -37,7 +38,10 @@ export function patchOf(
     return `kubectl ${where}patch ${resource} ${quoted(name)} --type ${type} -p ${quoted(JSON.stringify(patch))}`;
   }
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
-  const at = origin.kind === 'file' ? `# Kustomize patch for ${origin.file}:${origin.line}\n` : '';
+  const at =
+    origin.kind === 'file'
+      ? `# Kustomize patch for ${printable(origin.file)}:${origin.line}\n`
+      : '';
   return `${at}${stringify({ apiVersion, kind, metadata, ...patch }, { lineWidth: 0 })}`.trimEnd();
 }
 

@@ -4,6 +4,7 @@
  */
 import { toleratesTaint } from '../../gap/tolerations.ts';
 import type { Toleration } from '../../kubernetes/objects.ts';
+import { printable } from '../../printable.ts';
 import { quoted } from '../../report/shell.ts';
 import type { Found, Workload } from '../facts.ts';
 import type { AuditSubject } from '../findings.ts';
@@ -12,7 +13,7 @@ import { type AuditContext, type Checked, change, type Finding, listed } from '.
 
 const keys = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] as const;
 const defaultSeconds = 300;
-/** Until a silent node is tainted: node-monitor-grace-period of the controller manager. */
+/** Until a silent node is tainted: node-monitor-grace-period of kube-controller-manager (1.32 and on). */
 export const detectionSeconds = 50;
 /** Below this a restart of the kubelet, or of the network, moves every pod. */
 const blipSeconds = 30;
@@ -137,7 +138,7 @@ function tolerationsChange(
   const patch = templatePatch({ tolerations: list });
   if (isPatched(kind)) return change(context, subject, kind, patch);
   const where = metadata.namespace === undefined ? '' : `-n ${quoted(metadata.namespace)} `;
-  return `# ${kind} takes no change of its tolerations in place: write these where it is made, and make it again\n# kubectl ${where}get ${kind.toLowerCase()} ${quoted(metadata.name)} -o yaml\ntolerations: ${JSON.stringify(list)}`;
+  return `# ${printable(kind)} takes no change of its tolerations in place: write these where it is made, and make it again\n# ${printable(`kubectl ${where}get ${kind.toLowerCase()} ${quoted(metadata.name)} -o yaml`)}\ntolerations: ${JSON.stringify(list)}`;
 }
 
 function subjectOf({ object: { kind, metadata }, origin }: Found<Workload>): AuditSubject {

@@ -1,5 +1,6 @@
 /** Images that say nothing about which program runs. */
 
+import { printable } from '../../printable.ts';
 import { quoted } from '../../report/shell.ts';
 import { templatePatch } from './change.ts';
 import { type AuditContext, type Checked, change, type Finding, listed } from './context.ts';
@@ -33,7 +34,8 @@ export function checkImages(context: AuditContext): Checked {
       .join(',');
     const running = (name: string, list: string) => {
       const statuses = list === 'containers' ? 'containerStatuses' : 'initContainerStatuses';
-      return `kubectl -n ${quoted(namespace)} get pods -l ${quoted(labels)} --field-selector status.phase=Running -o jsonpath='{.items[0].status.${statuses}[?(@.name=="${name}")].imageID}'`;
+      const path = `{.items[0].status.${statuses}[?(@.name=="${name}")].imageID}`;
+      return `kubectl -n ${quoted(namespace)} get pods -l ${quoted(labels)} --field-selector status.phase=Running -o ${quoted(`jsonpath=${path}`)}`;
     };
     const commands = floating.map(
       ({ name, list }) =>
@@ -57,7 +59,7 @@ export function checkImages(context: AuditContext): Checked {
         why: 'Nodes pull whatever the tag means on the day they start: new nodes run another program than their peers, and one bad push breaks every node that joins, without a rollout that could stop or be rolled back.',
         change:
           context.facts.source === 'manifests'
-            ? `${change(context, subject, 'DaemonSet', templatePatch(pinned))}\n# DIGEST is what runs now:\n${floating.map(({ name, list }) => `# ${running(name, list)}`).join('\n')}`
+            ? `${change(context, subject, 'DaemonSet', templatePatch(pinned))}\n# DIGEST is what runs now:\n${floating.map(({ name, list }) => `# ${printable(running(name, list))}`).join('\n')}`
             : `# Pins what runs now:\n${commands.join('\n')}`,
       },
     ];

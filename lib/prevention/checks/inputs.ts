@@ -60,10 +60,11 @@ function addition(
   const file = key ?? 'KEY';
   if (!exists) {
     const type = kind === 'ConfigMap' ? 'configmap' : 'secret generic';
-    return `kubectl -n ${quoted(namespace)} create ${type} ${quoted(name)} --from-file=${quoted(file)}=./${quoted(file)}\n# or make the reference optional: true, if the program can do without it`;
+    return `kubectl -n ${quoted(namespace)} create ${type} ${quoted(name)} --from-file=${quoted(`${file}=./${file}`)}\n# or make the reference optional: true, if the program can do without it`;
   }
   const field = kind === 'ConfigMap' ? 'data' : 'stringData';
-  const patch = `jq -n --rawfile value ./${quoted(file)} '{${field}: {${JSON.stringify(file)}: $value}}'`;
+  const program = `{${field}: {${JSON.stringify(file)}: $value}}`;
+  const patch = `jq -n --rawfile value ${quoted(`./${file}`)} ${quoted(program)}`;
   return `kubectl -n ${quoted(namespace)} patch ${kind.toLowerCase()} ${quoted(name)} --type merge -p "$(${patch})"\n# or make the reference optional: true, if the program can do without it`;
 }
 

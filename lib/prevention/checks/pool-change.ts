@@ -1,11 +1,12 @@
 /** The exact change of the taints that a pool puts on its nodes. */
 import type { Taint } from '../../kubernetes/objects.ts';
+import { printable } from '../../printable.ts';
 import { quoted } from '../../report/shell.ts';
 import { type AuditContext, change } from './context.ts';
 import type { Attachment, Pool } from './pools.ts';
 
 /** As the API of EKS writes effects. */
-const eksEffects: Record<string, string> = {
+export const eksEffects: Record<string, string> = {
   NoSchedule: 'NO_SCHEDULE',
   NoExecute: 'NO_EXECUTE',
   PreferNoSchedule: 'PREFER_NO_SCHEDULE',
@@ -33,7 +34,7 @@ export function attachChange(context: AuditContext, pool: Pool, taints: readonly
         addOrUpdateTaints: taints.map(({ key }) => ({ key, effect: 'NO_SCHEDULE' })),
       });
     case 'launch-template':
-      return `# In a new version of the launch template, for the kubelet (with bootstrap.sh: in --kubelet-extra-args; with NodeConfig: an entry of spec.kubelet.flags):\n--register-with-taints=${[...pool.attachments.map(({ taint }) => taint), ...taints].map(flagText).join(',')}`;
+      return `# In a new version of the launch template, for the kubelet (with bootstrap.sh: in --kubelet-extra-args; with NodeConfig: an entry of spec.kubelet.flags):\n--register-with-taints=${quoted([...pool.attachments.map(({ taint }) => taint), ...taints].map(flagText).join(','))}`;
   }
 }
 
@@ -54,10 +55,13 @@ export function detachChange(
     const effect = eksEffects[taint.effect] ?? taint.effect;
     return nodeGroupChange(context, pool, { removeTaints: [{ key: taint.key, effect }] });
   }
-  return `Take ${flagText(taint)} out of the user data of ${subject.kind} ${subject.name}.`;
+  return printable(
+    `Take ${flagText(taint)} out of the user data of ${subject.kind} ${subject.name}.`,
+  );
 }
 
-function nodeGroupChange(
+/** `aws eks update-nodegroup-config` for the taints of a managed node group. */
+export function nodeGroupChange(
   { facts }: AuditContext,
   { subject }: Pool,
   taints: Record<string, unknown>,

@@ -218,18 +218,36 @@ function templateOf(
   );
 }
 
-/** Launch templates of self-managed nodes: those that bootstrap a node and belong to no group. */
+/** Launch templates that EKS and Karpenter make for themselves. */
+const madeByOthers = /^(eks-[0-9a-f]{8}-|karpenter)/i;
+
+/**
+ * Launch templates of self-managed nodes: those that bootstrap a node of this cluster and belong to
+ * no group, in their newest version.
+ */
 function looseTemplates(facts: PreventionFacts): Pool[] {
   if (facts.launchTemplates.kind !== 'read') return [];
+  const { nodeGroups, launchTemplates, cluster } = facts;
   const taken = new Set(
-    facts.nodeGroups.kind === 'read'
-      ? facts.nodeGroups.items.map(({ object }) => object.launchTemplate?.id)
+    nodeGroups.kind === 'read'
+      ? nodeGroups.items.map(({ object }) => object.launchTemplate?.id)
       : [],
   );
-  return facts.launchTemplates.items.flatMap((found): Pool[] => {
+  const newest = new Map<string, Found<LaunchTemplate>>();
+  for (const found of launchTemplates.items) {
+    const before = newest.get(found.object.id)?.object.version;
+    if (before === undefined || Number(before) < Number(found.object.version)) {
+      newest.set(found.object.id, found);
+    }
+  }
+  return [...newest.values()].flatMap((found): Pool[] => {
+    const { id, name } = found.object;
     const userData = readUserData(found.object.userData);
-    if (taken.has(found.object.id) || !userData.bootstraps) return [];
+    if (taken.has(id) || madeByOthers.test(name) || !userData.bootstraps) return [];
+    const elsewhere = userData.cluster !== undefined && userData.cluster !== cluster;
+    if (elsewhere && cluster !== '') return [];
     const subject = templateSubject(found);
+    const unread = looseUnread(facts, name, userData);
     return [
       {
         kind: 'launch-template',
@@ -243,14 +261,22 @@ function looseTemplates(facts: PreventionFacts): Pool[] {
           ...known(userData.labels),
         ]),
         nodes: [],
-        ...(userData.unread
-          ? {
-              unread: `user data of launch template ${subject.name} registers taints that are only known at boot`,
-            }
-          : {}),
+        ...(unread === undefined ? {} : { unread }),
       },
     ];
   });
+}
+
+function looseUnread(
+  { nodeGroups }: PreventionFacts,
+  name: string,
+  userData: RegisteredByUserData,
+): string | undefined {
+  // It may belong to a group, which has taints of its own.
+  if (nodeGroups.kind !== 'read') return nodeGroups.reason;
+  return userData.unread
+    ? `user data of launch template ${name} registers taints that are only known at boot`
+    : undefined;
 }
 
 function templateSubject({ object, origin }: Found<LaunchTemplate>): AuditSubject {

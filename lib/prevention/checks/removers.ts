@@ -6,6 +6,7 @@ import {
   taintText,
 } from '../../gap/tolerations.ts';
 import { keyOf } from '../../kubernetes/objects.ts';
+import { printableLines } from '../../printable.ts';
 import type { AuditFinding } from '../findings.ts';
 import { type AuditContext, type Checked, listed } from './context.ts';
 import { detachChange } from './pool-change.ts';
@@ -81,7 +82,7 @@ function ownAnswer(
     fault: {
       severity,
       message: `${attached}, and ${because}`,
-      change: `${first}\n# or take the taint off new nodes:\n${detach}`,
+      change: `${printableLines(first)}\n# or take the taint off new nodes:\n${detach}`,
     },
   });
   switch (remover.kind) {

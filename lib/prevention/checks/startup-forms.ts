@@ -1,8 +1,9 @@
 /** Startup taints that are attached in the wrong field, or with an effect that does not serve. */
 import { taintText } from '../../gap/tolerations.ts';
 import type { Taint } from '../../kubernetes/objects.ts';
+import { printable } from '../../printable.ts';
 import { type AuditContext, type Checked, listed } from './context.ts';
-import { detachChange, nodePoolChange } from './pool-change.ts';
+import { detachChange, eksEffects, nodeGroupChange, nodePoolChange } from './pool-change.ts';
 import type { Attachment, Pool } from './pools.ts';
 import { type Remover, type StartupModel, startupModel, subjectText } from './startup-model.ts';
 
@@ -191,16 +192,15 @@ function effectChange(
   }
   if (way === 'permanent') return nodePoolChange(context, pool, { taints: changed(spec?.taints) });
   if (subject.kind === 'NodeGroup') {
-    const name = effect.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase();
-    const group = pool.nodeGroup?.object.name ?? subject.name;
-    const old = taint.effect.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase();
-    const taints = {
-      addOrUpdateTaints: [{ key: taint.key, effect: name }],
-      removeTaints: [{ key: taint.key, effect: old }],
-    };
-    return `aws eks update-nodegroup-config --cluster-name ${context.facts.cluster} --nodegroup-name ${group} --taints '${JSON.stringify(taints)}'`;
+    const eks = (of: string) => ({ key: taint.key, effect: eksEffects[of] ?? of });
+    return nodeGroupChange(context, pool, {
+      addOrUpdateTaints: [eks(effect)],
+      removeTaints: [eks(taint.effect)],
+    });
   }
-  return `Write ${taintText({ ...taint, effect })} in place of ${taintText(taint)} in the user data of ${subjectText(subject)}.`;
+  return printable(
+    `Write ${taintText({ ...taint, effect })} in place of ${taintText(taint)} in the user data of ${subjectText(subject)}.`,
+  );
 }
 
 function capital(text: string): string {

@@ -16,6 +16,8 @@ export interface RegisteredByUserData {
   labels: Record<string, string>;
   /** It looks like the bootstrap of a Kubernetes node. */
   bootstraps: boolean;
+  /** The cluster that the node joins, where it is written out. */
+  cluster?: string;
   /** It registers taints that are only known at boot. */
   unread: boolean;
 }
@@ -26,6 +28,8 @@ export function readUserData(userData: string | undefined): RegisteredByUserData
   for (const part of partsOf(userData ?? '')) {
     const text = withoutComments(part);
     found.bootstraps ||= bootstrapMarks.test(text);
+    const cluster = clusterOf(text);
+    if (cluster !== undefined) found.cluster ??= cluster;
     readFlags(text, found);
     readKubeletConfiguration(part, found);
     readBottlerocket(text, found);
@@ -36,6 +40,16 @@ export function readUserData(userData: string | undefined): RegisteredByUserData
 
 const bootstrapMarks =
   /\/etc\/eks\/bootstrap\.sh|node\.eks\.aws|nodeadm|settings\.kubernetes|--register-with-taints|registerWithTaints|--node-labels/;
+
+/** By bootstrap.sh, a NodeConfig, or the settings of Bottlerocket. */
+function clusterOf(text: string): string | undefined {
+  const forms = [
+    /\/etc\/eks\/bootstrap\.sh\s+["']?([0-9A-Za-z][\w-]*)["']?(?=\s|$)/,
+    /^\s*cluster:\s*\n(?:\s+\w+:[^\n]*\n)*?\s+name:\s*["']?([0-9A-Za-z][\w-]*)["']?\s*$/m,
+    /^\s*cluster-name\s*=\s*["']([0-9A-Za-z][\w-]*)["']/m,
+  ];
+  return forms.map((form) => form.exec(text)?.[1]).find((name) => name !== undefined);
+}
 
 /** The parts of a MIME archive without their headers; else the whole. */
 function partsOf(text: string): string[] {

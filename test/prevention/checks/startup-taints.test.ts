@@ -380,6 +380,38 @@ describe('no-startup-taint', () => {
     expect(said(check, audited)).toEqual(expected);
   });
 
+  const template = (name: string, version = '1', cluster = 'prod-a') => ({
+    id: `lt-${name}`,
+    name,
+    version,
+    userData: `#!/bin/bash\n/etc/eks/bootstrap.sh ${cluster} --b64-cluster-ca x\n`,
+  });
+  it.each<[string, Audited['facts'], string[]]>([
+    ['of self-managed nodes', {}, ['warning LaunchTemplate workers']],
+    [
+      'in its newest version alone',
+      { launchTemplates: read(template('workers', '9'), template('workers', '10')) },
+      ['warning LaunchTemplate workers'],
+    ],
+    ['of another cluster', { launchTemplates: read(template('workers', '1', 'prod-b')) }, []],
+    [
+      'that EKS makes for a node group',
+      { launchTemplates: read(template('eks-0ac12345-9b1c-77aa-0d5e-6a2a1f3b5c7d')) },
+      [],
+    ],
+    [
+      'of a node group, which is told of itself',
+      {
+        nodeGroups: read(nodeGroup('ng', { launchTemplate: { id: 'lt-workers', version: '1' } })),
+      },
+      ['warning NodeGroup ng'],
+    ],
+    ['that may belong to a group', { nodeGroups: notChecked() }, []],
+  ])('looks at a launch template %s', (_, facts, expected) => {
+    const launchTemplates = read(template('workers'));
+    expect(said(check, { facts: { launchTemplates, ...facts } })).toEqual(expected);
+  });
+
   it('is not checked where user data was not read', () => {
     const audited = {
       facts: {

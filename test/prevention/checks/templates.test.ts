@@ -95,8 +95,8 @@ describe('image-not-pinned', () => {
     expect(finding?.severity).toBe('warning');
     expect(finding?.message).toContain('setup (setup:latest, tag latest) and main (agent, no tag)');
     expect(finding?.change.split('\n').slice(1)).toEqual([
-      `kubectl -n kube-system set image daemonset/agent setup="$(kubectl -n kube-system get pods -l app=agent --field-selector status.phase=Running -o jsonpath='{.items[0].status.initContainerStatuses[?(@.name=="setup")].imageID}')"`,
-      `kubectl -n kube-system set image daemonset/agent main="$(kubectl -n kube-system get pods -l app=agent --field-selector status.phase=Running -o jsonpath='{.items[0].status.containerStatuses[?(@.name=="main")].imageID}')"`,
+      `kubectl -n kube-system set image daemonset/agent setup="$(kubectl -n kube-system get pods -l app=agent --field-selector status.phase=Running -o 'jsonpath={.items[0].status.initContainerStatuses[?(@.name=="setup")].imageID}')"`,
+      `kubectl -n kube-system set image daemonset/agent main="$(kubectl -n kube-system get pods -l app=agent --field-selector status.phase=Running -o 'jsonpath={.items[0].status.containerStatuses[?(@.name=="main")].imageID}')"`,
     ]);
   });
 });

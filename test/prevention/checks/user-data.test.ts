@@ -113,6 +113,19 @@ describe('taints of user data', () => {
   });
 
   it.each([
+    ['/etc/eks/bootstrap.sh prod-a --x', 'prod-a'],
+    ['/etc/eks/bootstrap.sh "$CLUSTER"', undefined],
+    ['[settings.kubernetes]\ncluster-name = "prod-a"', 'prod-a'],
+    [
+      'kind: NodeConfig\nspec:\n  cluster:\n    apiServerEndpoint: https://x\n    name: prod-a\n',
+      'prod-a',
+    ],
+    ['kubelet --register-with-taints=a:NoSchedule', undefined],
+  ])('tell the cluster: %s', (userData, expected) => {
+    expect(readUserData(userData).cluster).toBe(expected);
+  });
+
+  it.each([
     ['/etc/eks/bootstrap.sh prod-a', true],
     ['kind: NodeConfig\napiVersion: node.eks.aws/v1alpha1', true],
     ['[settings.kubernetes]\ncluster-name = "x"', true],
