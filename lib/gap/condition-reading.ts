@@ -9,7 +9,7 @@
  */
 import { isoTime, parseTime } from '../clock.ts';
 import { type Condition, conditionOf, type Node } from '../kubernetes/objects.ts';
-import { ruleFor } from './condition-rules.ts';
+import { type ConditionMatch, ruleFor } from './condition-rules.ts';
 import type { ConditionRule, GapRecord } from './model.ts';
 import { ago } from './words.ts';
 
@@ -18,11 +18,11 @@ export const CONDITION_STALE = 'condition-stale';
 export const CONDITION_SETTLING = 'condition-settling';
 export const CONDITION_NODE_NOT_READY = 'condition-node-not-ready';
 
-export type ConditionReading =
+export type ConditionReading<R extends ConditionMatch = ConditionRule> =
   /** Nothing is said, and nothing was. */
   | { kind: 'silent' }
   | { kind: 'well' }
-  | { kind: 'fault'; condition: Condition; rule: ConditionRule }
+  | { kind: 'fault'; condition: Condition; rule: R }
   /** Nothing can be said; `reason` is that of the unknown entry. */
   | { kind: 'unknown'; reason: string; message: string; condition?: Condition };
 
@@ -38,7 +38,7 @@ const CLOCK_TOLERANCE_MS = 60_000;
  * Reads the condition of `type` on a node that is Ready, at `now` (epoch ms). `record`: of the fault
  * that is there already. `settleMs`: how long the end of a fault must last to be believed.
  */
-export function readCondition(
+export function readCondition<R extends ConditionMatch>(
   node: Node,
   type: string,
   {
@@ -47,12 +47,12 @@ export function readCondition(
     settleMs,
     now,
   }: {
-    rules: readonly ConditionRule[];
-    record: GapRecord | undefined;
+    rules: readonly R[];
+    record: Pick<GapRecord, 'healthySince'> | undefined;
     settleMs: number;
     now: number;
   },
-): ConditionReading {
+): ConditionReading<R> {
   const condition = conditionOf(node.status.conditions, type);
   if (condition === undefined) {
     if (record === undefined) return { kind: 'silent' };
@@ -77,11 +77,11 @@ export function readCondition(
 }
 
 /** A fault goes on for as long as the status stays, whatever the reason has become. */
-function goesOn(
-  rules: readonly ConditionRule[],
+function goesOn<R extends ConditionMatch>(
+  rules: readonly R[],
   { type, status }: Condition,
-  record: GapRecord | undefined,
-): ConditionRule | undefined {
+  record: Pick<GapRecord, 'healthySince'> | undefined,
+): R | undefined {
   if (record === undefined || record.healthySince !== undefined) return undefined;
   return rules.find((rule) => rule.type === type && rule.status === status);
 }

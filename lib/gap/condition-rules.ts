@@ -18,11 +18,14 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return new RegExp(`^${source}$`, 's').test(text);
 }
 
+/** What a rule says of the conditions that it is for. */
+export type ConditionMatch = Pick<ConditionRule, 'type' | 'status' | 'reasons'>;
+
 /** The first rule that the condition meets. */
-export function ruleFor(
-  rules: readonly ConditionRule[],
+export function ruleFor<R extends ConditionMatch>(
+  rules: readonly R[],
   condition: Condition,
-): ConditionRule | undefined {
+): R | undefined {
   const { reason = '' } = condition;
   if (harmlessReasons.includes(reason)) return undefined;
   return rules.find(

@@ -21,6 +21,8 @@ export { toleratesTaint } from './tolerations.ts';
 export const OWN_TAINT_PREFIX = 'nodegap.dev/';
 /** nodegap's own taints that a node is born with. */
 export const OWN_STARTUP_TAINT_PREFIX = 'nodegap.dev/startup-';
+/** nodegap's own taints that stand for a node condition. */
+export const OWN_CONDITION_TAINT_PREFIX = 'nodegap.dev/condition-';
 
 /** Taints that mirror a node condition or a cordon (k8s.io/api core/v1 well_known_taints). */
 const conditionTaints = new Set([

@@ -1,4 +1,5 @@
 /** How much of each pool, each zone and the cluster is unhealthy: what the breaker judges. */
+import { OWN_CONDITION_TAINT_PREFIX } from '../gap/eligibility.ts';
 import type { Fault } from '../gap/model.ts';
 import { conditionOf, type Node } from '../kubernetes/objects.ts';
 import {
@@ -53,7 +54,8 @@ export function breakerLimit(percent: number, total: number, most = Infinity): n
  * Counts nodes per pool, per zone and for the cluster, in that order, by name within a kind.
  *
  * Unhealthy are nodes with a gap past its grace, whatever the blame, in a required DaemonSet whose
- * ceiling is isolate or replace; nodes in work; and nodes whose Ready condition is not True. With
+ * ceiling is isolate or replace; nodes in work; nodes that bear a NoSchedule taint of
+ * `conditionTaints`; and nodes whose Ready condition is not True. With
  * `now` and `nodeGraceMs` a node younger than that may still be booting and counts as healthy.
  * Nodes that `isCounted` leaves out (Fargate, hybrid, leaving) count only while in work.
  */
@@ -100,7 +102,9 @@ export function countScopes(input: {
     } else if (input.isCounted(node)) {
       add(
         placed(name, uid, input.poolOf(node), input.zoneOf(node)),
-        withGap.has(uid) || notReady(node, input.now, input.nodeGraceMs),
+        withGap.has(uid) ||
+          bearsConditionTaint(node) ||
+          notReady(node, input.now, input.nodeGraceMs),
       );
     }
   }
@@ -151,6 +155,15 @@ function placed(
     ...(pool === undefined ? {} : { pool }),
     ...(zone === undefined ? {} : { zone }),
   };
+}
+
+/** Whether new pods stay away from the node for what a condition says. */
+function bearsConditionTaint({ spec }: Node): boolean {
+  return (
+    spec.taints?.some(
+      ({ key, effect }) => key.startsWith(OWN_CONDITION_TAINT_PREFIX) && effect === 'NoSchedule',
+    ) === true
+  );
 }
 
 function notReady(node: Node, now: number | undefined, nodeGraceMs: number | undefined): boolean {

@@ -1,0 +1,129 @@
+/**
+ * The note of the taints that nodegap put on a node for its conditions, and the patch that changes
+ * both together. Without the note a taint is somebody else's, whatever its key.
+ */
+import { isoTime } from '../../clock.ts';
+import { NodegapError } from '../../errors.ts';
+import type { Node, Taint } from '../../kubernetes/objects.ts';
+import type { JsonPatchOperation } from '../../ports.ts';
+import * as z from '../../zod.ts';
+import { conditionTaintKey, conditionTaintsAnnotation } from './taint.ts';
+
+const notedSchema = z.object({
+  effect: z.enum(['NoSchedule', 'PreferNoSchedule']),
+  /** Since when the condition is there, ISO 8601. */
+  since: z.string(),
+  /** When the taint was put on. */
+  at: z.string(),
+});
+export type NotedTaint = z.infer<typeof notedSchema>;
+
+const markSchema = z.object({
+  installation: z.string(),
+  /** By NAME of the rule. */
+  taints: z.record(z.string(), notedSchema),
+});
+
+export type MarkOfTaints =
+  | { kind: 'none' }
+  | { kind: 'ours'; taints: Record<string, NotedTaint> }
+  /** Of another installation, or not to be read: nothing of it is ours to change. */
+  | { kind: 'foreign'; message: string };
+
+/** What the node's annotation says of the condition taints on it. */
+export function readConditionMark(node: Node, installation: string): MarkOfTaints {
+  const text = node.metadata.annotations?.[conditionTaintsAnnotation];
+  if (text === undefined) return { kind: 'none' };
+  const mark = markSchema.safeParse(jsonOf(text));
+  if (!mark.success) {
+    const message = `annotation ${conditionTaintsAnnotation} cannot be read`;
+    return { kind: 'foreign', message };
+  }
+  if (mark.data.installation !== installation) {
+    const message = `annotation ${conditionTaintsAnnotation} is of installation ${mark.data.installation}`;
+    return { kind: 'foreign', message };
+  }
+  return { kind: 'ours', taints: mark.data.taints };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Told by the caller as a mark that cannot be read.
+    return undefined;
+  }
+}
+
+export interface MarkChange {
+  add: { name: string; effect: NotedTaint['effect']; since: number }[];
+  remove: readonly string[];
+}
+
+/**
+ * One JSON Patch that changes taints and note together, on the very state that was read. Others'
+ * taints keep their place; one of ours that gets another effect keeps its own.
+ * @throws NodegapError `NodeWithoutVersion` for a node read without a resourceVersion.
+ */
+export function conditionTaintPatch(
+  node: Node,
+  { add, remove }: MarkChange,
+  installation: string,
+  now: number,
+): JsonPatchOperation[] {
+  const { uid, name, resourceVersion, annotations } = node.metadata;
+  if (resourceVersion === undefined || resourceVersion === '') {
+    throw new NodegapError(
+      'NodeWithoutVersion',
+      `node ${name} was read without metadata.resourceVersion, so it cannot be changed safely`,
+    );
+  }
+  const mark = readConditionMark(node, installation);
+  const noted = { ...(mark.kind === 'ours' ? mark.taints : {}) };
+  let taints = node.spec.taints ?? [];
+  for (const gone of remove) {
+    const { effect } = noted[gone] ?? {};
+    taints = taints.filter((taint) => !(isOf(taint, gone) && taint.effect === effect));
+    delete noted[gone];
+  }
+  for (const { name: rule, effect, since } of add) {
+    const taint: Taint = { key: conditionTaintKey(rule), effect };
+    const before = noted[rule]?.effect;
+    const at = taints.findIndex((each) => isOf(each, rule) && each.effect === before);
+    taints = at < 0 ? [...taints, taint] : taints.with(at, taint);
+    noted[rule] = { effect, since: isoTime(since), at: isoTime(now) };
+  }
+  const path = `/metadata/annotations/${conditionTaintsAnnotation.replaceAll('/', '~1')}`;
+  const text = JSON.stringify({ installation, taints: noted });
+  return [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+    ...taintOperations(node, taints),
+    ...(Object.keys(noted).length === 0
+      ? annotations?.[conditionTaintsAnnotation] === undefined
+        ? []
+        : [{ op: 'remove', path } as const]
+      : // JSON Patch cannot add a member to a map that is not there.
+        annotations === undefined
+        ? [
+            {
+              op: 'add',
+              path: '/metadata/annotations',
+              value: { [conditionTaintsAnnotation]: text },
+            } as const,
+          ]
+        : [{ op: 'add', path, value: text } as const]),
+  ];
+}
+
+function taintOperations(node: Node, taints: Taint[]): JsonPatchOperation[] {
+  const before = node.spec.taints;
+  if (taints.length > 0) {
+    return [{ op: before === undefined ? 'add' : 'replace', path: '/spec/taints', value: taints }];
+  }
+  return before === undefined ? [] : [{ op: 'remove', path: '/spec/taints' }];
+}
+
+function isOf({ key }: Taint, name: string): boolean {
+  return key === conditionTaintKey(name);
+}
