@@ -41,6 +41,8 @@ export interface FunctionAccess {
   emits?: true;
   /** Asks Step Functions whether an execution still runs. */
   readsExecutions?: true;
+  /** Starts executions of `admit-nodes`. */
+  startsAdmissions?: true;
   /** Asks Step Functions in which step an execution is. */
   readsSteps?: true;
   /** Asks EKS and ARC what AWS is doing to its clusters and their zones. */
@@ -68,7 +70,11 @@ export interface FunctionSize {
   memoryMb: number;
 }
 
-export type SetFunctionName = WorkflowFunctionName | 'scan-cluster' | 'request-node';
+export type SetFunctionName =
+  | WorkflowFunctionName
+  | 'scan-cluster'
+  | 'request-node'
+  | 'admit-nodes';
 
 /** The functions of a set, one set per network. */
 export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
@@ -132,6 +138,13 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     cluster: 'reader',
     table: [...read, 'PutItem', 'UpdateItem', 'DeleteItem'],
     machines: 'fate',
+  },
+  'admit-nodes': {
+    cluster: 'actuator',
+    table: [...read, 'PutItem', 'UpdateItem'],
+    notifies: true,
+    emits: true,
+    startsAdmissions: true,
   },
   'release-node': { cluster: 'actuator', table: ['GetItem'] },
   report: { cluster: 'reporter', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },

@@ -9,6 +9,11 @@ export function stateMachineName(prefix: string, network: string): string {
   return `${prefix}-${network}-remediate-node`;
 }
 
+/** Of the machine that admits new nodes. */
+export function admitMachineName(prefix: string, network: string): string {
+  return `${prefix}-${network}-admit-nodes`;
+}
+
 export function setFunctionName(prefix: string, network: string, name: string): string {
   return `${prefix}-${network}-${name}`;
 }

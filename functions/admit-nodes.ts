@@ -1,12 +1,8 @@
-import { clusterArn } from '../lib/config/cluster-arn.ts';
-import type { ClusterConfig } from '../lib/config/model.ts';
-import type { AdmissionWorkflow } from '../lib/ports.ts';
 import { admittable, carryOut } from '../lib/prevention/admit/carry-out.ts';
 import { decideAdmission } from '../lib/prevention/admit/decide.ts';
 import type { AdmissionDecision } from '../lib/prevention/admit/model.ts';
 import { type AdmissionMemory, readAdmission } from '../lib/prevention/admit/read.ts';
 import { AdmissionStore } from '../lib/prevention/admit/store.ts';
-import { admissionName } from '../lib/safety/execution-name.ts';
 import { LeavingStore } from '../lib/safety/leaving.ts';
 import * as z from '../lib/zod.ts';
 import {
@@ -22,13 +18,15 @@ import { admissions } from './shared/admission-ports.ts';
 import { clients } from './shared/aws-clients.ts';
 import { awsPorts, lambdaHandler, notifier, publisher } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
+import { type AdmissionStarter, startAdmission } from './shared/start-admission.ts';
 import { parseEvent } from './shared/task.ts';
 
 export type AdmissionPorts = Pick<
   Ports,
   'clock' | 'installation' | 'config' | 'table' | 'clients' | 'notifier' | 'publisher'
 > &
-  Pick<Ports, 'metrics' | 'log'> & { admissions: AdmissionWorkflow };
+  Pick<Ports, 'metrics' | 'log'> &
+  AdmissionStarter;
 
 /** Between two passes while some node may prove itself any moment. */
 const busySeconds = 5;
@@ -38,6 +36,8 @@ const quietSeconds = 30;
 export const passesOfOneExecution = 180;
 /** How long no node may bear a startup taint before the execution ends: a launch takes a while. */
 const lingerMs = 120_000;
+/** How exact the state table knows when the cluster last had startup taints. */
+const noteSeenEveryMs = 10 * 60_000;
 
 const taskSchema = z.object({
   execution: z.string(),
@@ -121,11 +121,11 @@ async function admit(
   });
   const { config } = await ports.config();
   const settings = config.clusters.find(({ name }) => name === cluster);
-  const renewed = await store.renew(cluster, number, pass.lastSeenTainted);
+  const renewed = await store.renew(cluster, number);
   if (renewed.kind === 'lost') {
     // It handed on and died before its successor was started: that start is made again.
     if (!renewed.successor || settings === undefined) return answer('superseded');
-    await startExecution(ports, settings, number + 1);
+    await startAdmission(ports, settings, number + 1);
     return answer('continue');
   }
   if (settings === undefined) {
@@ -153,9 +153,13 @@ async function admit(
   const overdue = overdueNodes(decision);
   ports.metrics.count('WaitingNodes', waiting, { cluster });
   ports.metrics.count('OverdueNodes', overdue.length, { cluster });
-  if (overdue.length > 0 && now - (renewed.handedOverAt ?? 0) >= handOverEveryMs) {
+  const { handedOverAt = 0 } = renewed.item;
+  if (overdue.length > 0 && now - handedOverAt >= handOverEveryMs) {
     await handOver(ports, acts ? client : undefined, ids, overdue);
-    await store.noteHandOver(cluster, number);
+    await store.note(cluster, number, { handedOverAt: now });
+  }
+  if (decision.nodes.length > 0 && now - renewed.item.lastSeenTainted >= noteSeenEveryMs) {
+    await store.note(cluster, number, { lastSeenTainted: now });
   }
   await tellOrphans(ports, store, cluster, decision);
 
@@ -167,7 +171,7 @@ async function admit(
   }
   if (pass.passes + 1 >= passesOfOneExecution) {
     if (!(await store.handOn(cluster, number))) return answer('superseded', counts);
-    await startExecution(ports, settings, number + 1);
+    await startAdmission(ports, settings, number + 1);
     return answer('continue', counts);
   }
   const waitSeconds = !acts || isQuiet(decision) ? quietSeconds : busySeconds;
@@ -186,22 +190,6 @@ function isQuiet({ nodes }: AdmissionDecision): boolean {
             each.wait.every(({ code }) => code === 'startup-taint-without-daemonset'))),
     )
   );
-}
-
-/** Under the name that the number fixes, so that starting it twice starts one. */
-export async function startExecution(
-  ports: Pick<AdmissionPorts, 'admissions' | 'installation'>,
-  cluster: ClusterConfig,
-  number: number,
-): Promise<string> {
-  const { name } = cluster;
-  const execution = admissionName({
-    cluster: name,
-    clusterArn: clusterArn(cluster, ports.installation),
-    number,
-  });
-  const started = await ports.admissions.start(name, execution, { cluster: name, number });
-  return `${started} ${execution}`;
 }
 
 export const handler = lambdaHandler(

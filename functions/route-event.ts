@@ -10,8 +10,10 @@ import {
 } from '../lib/remediation/route.ts';
 import { Episodes, executionName } from '../lib/safety/episodes.ts';
 import { LeavingStore } from '../lib/safety/leaving.ts';
+import { admissions } from './shared/admission-ports.ts';
 import { awsPorts, lambdaHandler, startScan, workflow } from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
+import { type AdmissionStarter, admitIn, admitLaunched } from './shared/start-admission.ts';
 import { parseEvent } from './shared/task.ts';
 
 export interface ScanStarter {
@@ -23,7 +25,8 @@ export type RouterPorts = Pick<
   Ports,
   'clock' | 'config' | 'table' | 'workflow' | 'metrics' | 'log' | 'installation'
 > &
-  ScanStarter;
+  ScanStarter &
+  AdmissionStarter;
 
 /**
  * The one router: takes the attempt number by a conditional write and starts the execution under a
@@ -69,6 +72,8 @@ async function follow(ports: RouterPorts, route: Route): Promise<string> {
     }
     case 'attempt':
       return startAttempt(ports, route);
+    case 'admission':
+      return route.cluster === undefined ? admitLaunched(ports) : admitIn(ports, route.cluster);
   }
 }
 
@@ -105,4 +110,7 @@ export async function startAttempt(
   return `${started} ${name}`;
 }
 
-export const handler = lambdaHandler(() => awsPorts({ workflow, startScan }), makeHandler);
+export const handler = lambdaHandler(
+  () => awsPorts({ workflow, startScan, admissions }),
+  makeHandler,
+);

@@ -6,6 +6,7 @@ import { GapRecordStore } from '../lib/gap/record-store.ts';
 import { nextRecords } from '../lib/gap/records.ts';
 import type { Node } from '../lib/kubernetes/objects.ts';
 import type { ClusterReader } from '../lib/ports.ts';
+import { anyStartupTaint } from '../lib/prevention/startup-taint.ts';
 import {
   actionableConditions,
   actionableGaps,
@@ -17,7 +18,7 @@ import { keepEpisodes } from '../lib/remediation/keep-episodes.ts';
 import { usualDurations } from '../lib/remediation/observer.ts';
 import { holdBack } from '../lib/remediation/outside.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
-import { gapFound } from '../lib/remediation/route.ts';
+import { admissionWanted, gapFound } from '../lib/remediation/route.ts';
 import { planScan, type ScanPlan, workedOn } from '../lib/remediation/scan-plan.ts';
 import { settleQuestions } from '../lib/remediation/settle-questions.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
@@ -112,6 +113,9 @@ export function makeHandler(ports: ScanPorts) {
         detail: { cluster, node, nodeUid, why },
       })),
     );
+    if (anyStartupTaint(reading.facts.nodes)) {
+      await ports.publisher.publish([{ detailType: admissionWanted, detail: { cluster } }]);
+    }
     await keepEpisodes(ports, reading, new Set(slots.map((slot) => slot.nodeUid)));
     const result = await summarise(ports, reading, verdicts, plan, disagreeing);
     await closeQuestions(ports, reading, slots);

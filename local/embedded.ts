@@ -3,7 +3,9 @@
  * bus that is a function call. The demo and tests give it a state table in memory;
  * `nodegap remediate` one that lies in the cluster.
  */
+
 import { makeHandler as acquireSlot } from '../functions/acquire-slot.ts';
+import { makeHandler as admitNodes } from '../functions/admit-nodes.ts';
 import { makeHandler as answerApproval } from '../functions/answer-approval.ts';
 import { makeHandler as checkRecovery } from '../functions/check-recovery.ts';
 import { makeHandler as confirmGap } from '../functions/confirm-gap.ts';
@@ -19,6 +21,7 @@ import { makeHandler as restartDaemonPod } from '../functions/restart-daemon-pod
 import { startAttempt } from '../functions/route-event.ts';
 import { type ScanResult, makeHandler as scanCluster } from '../functions/scan-cluster.ts';
 import type { ApprovalPage, Log, Ports } from '../functions/shared/ports.ts';
+import { admitIn, admitLaunched } from '../functions/shared/start-admission.ts';
 import { makeHandler as taintNode } from '../functions/taint-node.ts';
 import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
 import type { AwsWork } from '../lib/aws-work.ts';
@@ -26,6 +29,7 @@ import type { LoadedConfig } from '../lib/config/model.ts';
 import type { Machines, MachineTerminator } from '../lib/machines.ts';
 import type { InstanceStatuses, NodeGroupRepairs } from '../lib/observation-ports.ts';
 import type {
+  AdmissionInput,
   BusEvent,
   ClusterReader,
   Clusters,
@@ -40,12 +44,19 @@ import { ownRoute } from '../lib/remediation/route.ts';
 import { SharedReads } from '../lib/remediation/shared-reads.ts';
 import type { SleepingClock } from './clock.ts';
 import type { AslDefinition } from './workflow/definition.ts';
-import { LocalWorkflow, type TaskHandler, type WorkflowEvent } from './workflow/runner.ts';
+import {
+  executionArn,
+  LocalWorkflow,
+  type TaskHandler,
+  type WorkflowEvent,
+} from './workflow/runner.ts';
 
 export interface EmbeddedOptions {
   clock: SleepingClock;
   config: LoadedConfig;
   definition: AslDefinition;
+  /** The machine that admits new nodes; nobody takes startup taints off without it. */
+  admitDefinition?: AslDefinition;
   table: StateTable;
   clients: Clusters<ClusterReader & ClusterWriter>;
   random: () => number;
@@ -63,6 +74,7 @@ export interface EmbeddedOptions {
   /** Every notice that people would get. */
   onNotice?: (notice: Notice) => void;
   onWorkflow?: (event: WorkflowEvent) => void;
+  onAdmission?: (event: WorkflowEvent<AdmissionInput>) => void;
   metrics?: Metrics;
   /** What AWS does to the cluster; nothing is asked without it. */
   awsWork?: AwsWork;
@@ -89,6 +101,8 @@ export interface ScanListener {
 
 export class Embedded {
   readonly workflow: LocalWorkflow;
+  /** The machine that admits new nodes, where there is one. */
+  readonly admissions: LocalWorkflow<AdmissionInput> | undefined;
   readonly ports: Ports;
   readonly #clock: SleepingClock;
   readonly #scan: (event: unknown) => Promise<ScanResult>;
@@ -129,9 +143,25 @@ export class Embedded {
       metrics: options.metrics ?? { count: () => undefined },
       sleep: (ms) => clock.sleep(ms),
     };
-    for (const [name, handler] of Object.entries(workflowHandlers(this.ports))) {
+    const put = (name: string, handler: TaskHandler) => {
       const wrapped = options.wrapHandler?.(name, handler) ?? handler;
       handlers[name] = (event) => clock.during(() => wrapped(event));
+    };
+    for (const [name, handler] of Object.entries(workflowHandlers(this.ports))) put(name, handler);
+    const { admitDefinition } = options;
+    this.admissions =
+      admitDefinition === undefined
+        ? undefined
+        : new LocalWorkflow<AdmissionInput>({
+            definition: admitDefinition,
+            handlers,
+            clock,
+            newToken: options.newId,
+            ...(options.onAdmission === undefined ? {} : { onEvent: options.onAdmission }),
+            executionOf: (cluster, name) => (executionOf ?? executionArn)(`${cluster}-admit`, name),
+          });
+    if (this.admissions !== undefined) {
+      put('admit-nodes', admitNodes({ ...this.ports, admissions: this.admissions }));
     }
     this.#scan = scanCluster(this.ports);
     this.#answer = answerApproval(this.ports);
@@ -181,6 +211,10 @@ export class Embedded {
     for (const { detailType, detail } of events) {
       const route = ownRoute(detailType, detail);
       if (route.kind === 'attempt') await startAttempt(this.ports, route);
+      if (route.kind === 'admission' && this.admissions !== undefined) {
+        const ports = { ...this.ports, admissions: this.admissions };
+        await (route.cluster === undefined ? admitLaunched(ports) : admitIn(ports, route.cluster));
+      }
     }
   }
 

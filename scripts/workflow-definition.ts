@@ -1,5 +1,5 @@
 /**
- * The text of the state machine as it is deployed, made without AWS: the same construct in a small
+ * The text of the state machines as they are deployed, made without AWS: the same construct in a small
  * app, with the references that CloudFormation would fill in.
  */
 import { App, Stack } from 'aws-cdk-lib';
@@ -7,14 +7,16 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { AdmitNodesMachine, admissionFunctionName } from '../cdk/workflow/admit-nodes.ts';
 import {
   RemediateNodeMachine,
   type RemediateNodeMachineProps,
   workflowFunctionNames,
 } from '../cdk/workflow/remediate-node.ts';
 
-/** Where it is written and shipped, relative to the root of the project or package. */
+/** Where they are written and shipped, relative to the root of the project or package. */
 export const workflowFile = 'dist/workflow/remediate-node.asl.json';
+export const admitWorkflowFile = 'dist/workflow/admit-nodes.asl.json';
 
 /** A region and account that no run of it reaches: runners match functions by their name. */
 const env = { account: '000000000000', region: 'us-east-1' };
@@ -39,6 +41,21 @@ export function synthesizeWorkflow(): string {
     functions,
     logGroup: new LogGroup(stack, 'Logs'),
   });
+  return definitionIn(stack);
+}
+
+/** The same of the machine that admits new nodes. */
+export function synthesizeAdmitWorkflow(): string {
+  const stack = new Stack(new App({ analyticsReporting: false }), 'Workflow', { env });
+  new AdmitNodesMachine(stack, 'AdmitNodes', {
+    stateMachineName: admissionFunctionName,
+    function: LambdaFunction.fromFunctionArn(stack, 'Fn', functionArn(admissionFunctionName)),
+    logGroup: new LogGroup(stack, 'Logs'),
+  });
+  return definitionIn(stack);
+}
+
+function definitionIn(stack: Stack): string {
   const machines = Template.fromStack(stack).findResources('AWS::StepFunctions::StateMachine');
   const [machine] = Object.values(machines);
   const definition: unknown = JSON.parse(resolveText(machine?.Properties?.DefinitionString));

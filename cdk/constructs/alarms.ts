@@ -4,10 +4,12 @@ import {
   ComparisonOperator,
   type IMetric,
   MathExpression,
+  Metric,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { ClusterSet } from './cluster-set.ts';
 import type { Notices } from './notices.ts';
@@ -64,22 +66,32 @@ export class Alarms extends Construct {
       periods: 1,
       missing: TreatMissingData.BREACHING,
     });
-    const period = Duration.minutes(5);
     this.#alarm(`${network}-executions-failed`, {
       says: `Executions of ${network} ended without doing their work. See the Step Functions console.`,
-      metric: new MathExpression({
-        expression: 'failed + timedOut + aborted',
-        usingMetrics: {
-          failed: set.stateMachine.metricFailed({ period }),
-          timedOut: set.stateMachine.metricTimedOut({ period }),
-          aborted: set.stateMachine.metricAborted({ period }),
-        },
-        label: 'ended badly',
-        period,
-      }),
+      metric: endedBadly(set.stateMachine),
       above: 0,
       periods: 1,
     });
+    this.#alarm(`${network}-admissions-failed`, {
+      says: `Executions of admit-nodes of ${network} failed: new nodes keep their startup taints meanwhile. See the log of the admit-nodes function.`,
+      metric: endedBadly(set.admitMachine),
+      above: 0,
+      periods: 1,
+    });
+    for (const { name } of set.network.clusters) {
+      this.#alarm(`${network}-${name}-overdue-nodes`, {
+        says: `New nodes of ${name} have not proved themselves by their deadline. Their Events NodegapStartupOverdue say why.`,
+        metric: new Metric({
+          namespace: 'nodegap',
+          metricName: 'OverdueNodes',
+          dimensionsMap: { cluster: name, service: 'nodegap' },
+          statistic: 'Maximum',
+          period: Duration.minutes(5),
+        }),
+        above: 0,
+        periods: 1,
+      });
+    }
   }
 
   #alarm(
@@ -105,4 +117,18 @@ export class Alarms extends Construct {
     alarm.addAlarmAction(toPeople);
     alarm.addOkAction(toPeople);
   }
+}
+
+function endedBadly(machine: StateMachine): IMetric {
+  const period = Duration.minutes(5);
+  return new MathExpression({
+    expression: 'failed + timedOut + aborted',
+    usingMetrics: {
+      failed: machine.metricFailed({ period }),
+      timedOut: machine.metricTimedOut({ period }),
+      aborted: machine.metricAborted({ period }),
+    },
+    label: 'ended badly',
+    period,
+  });
 }

@@ -15,7 +15,14 @@ import {
 } from '../functions.ts';
 import type { ClusterNetwork } from '../installations.ts';
 import { acknowledgeWildcard } from '../nag.ts';
-import { executionArns, setFunctionName, stateMachineArn, stateMachineName } from '../names.ts';
+import {
+  admitMachineName,
+  executionArns,
+  setFunctionName,
+  stateMachineArn,
+  stateMachineName,
+} from '../names.ts';
+import { AdmitNodesMachine, admissionFunctionName } from '../workflow/admit-nodes.ts';
 import { RemediateNodeMachine, workflowFunctionNames } from '../workflow/remediate-node.ts';
 import type { ApprovalPage } from './approval-page.ts';
 import type { EventIntake } from './event-intake.ts';
@@ -40,6 +47,8 @@ export class ClusterSet extends Construct {
   readonly network: ClusterNetwork;
   readonly scan: NodegapFunction;
   readonly stateMachine: StateMachine;
+  /** The machine that admits new nodes. */
+  readonly admitMachine: StateMachine;
   /** The roles that call the clusters, by the name of their function. */
   readonly clusterRoles = new Map<string, { role: Role; as: ClusterRole }>();
 
@@ -54,6 +63,7 @@ export class ClusterSet extends Construct {
       maxEventAge: Duration.minutes(1),
     });
     this.stateMachine = this.#machine(props.shared.prefix, functions);
+    this.admitMachine = this.#admitMachine(props.shared.prefix, functions);
     new CfnOutput(this, 'RequestFunction', {
       description: `A person needs lambda:InvokeFunction on it for nodegap request, in network ${this.network.name}`,
       value: functions['request-node'].function.functionArn,
@@ -87,6 +97,9 @@ export class ClusterSet extends Construct {
           ? { APPROVAL_PAGE_URL: approvalPage.url }
           : {}),
         ...(access.savesEvidence ? { EVIDENCE_BUCKET: evidence.name } : {}),
+        ...(access.startsAdmissions
+          ? { ADMIT_MACHINES: JSON.stringify({ [network.name]: this.#admitArn(shared.prefix) }) }
+          : {}),
       },
       placement,
     });
@@ -98,6 +111,10 @@ export class ClusterSet extends Construct {
     }
     if (access.readsSteps) {
       this.#letReadExecutions(made.role, shared.prefix, 'states:GetExecutionHistory');
+    }
+    if (access.startsAdmissions) {
+      const resources = [this.#admitArn(shared.prefix)];
+      made.role.addToPolicy(new PolicyStatement({ actions: ['states:StartExecution'], resources }));
     }
     if (access.readsAwsWork) letReadAwsWork(made.role, network);
     if (access.asksEc2) letAskEc2(made.role);
@@ -127,35 +144,43 @@ export class ClusterSet extends Construct {
     return made;
   }
 
-  #machine(prefix: string, functions: Record<SetFunctionName, NodegapFunction>): StateMachine {
-    const name = stateMachineName(prefix, this.network.name);
-    const logGroup = new LogGroup(this, 'MachineLogs', {
+  #admitArn(prefix: string): string {
+    return stateMachineArn(this, admitMachineName(prefix, this.network.name));
+  }
+
+  #machineLogs(id: string, name: string): LogGroup {
+    return new LogGroup(this, id, {
       // Names outside /aws/vendedlogs fill up the account's one log resource policy:
       // https://docs.aws.amazon.com/step-functions/latest/dg/cw-logs.html
       logGroupName: `/aws/vendedlogs/states/${name}`,
       retention: logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
+  }
+
+  #admitMachine(prefix: string, functions: Record<SetFunctionName, NodegapFunction>): StateMachine {
+    const name = admitMachineName(prefix, this.network.name);
+    const fn = functions[admissionFunctionName].function;
+    const { stateMachine } = new AdmitNodesMachine(this, 'AdmitNodes', {
+      stateMachineName: name,
+      function: fn,
+      logGroup: this.#machineLogs('AdmitMachineLogs', name),
+    });
+    acknowledgeMachine(stateMachine, [fn]);
+    return stateMachine;
+  }
+
+  #machine(prefix: string, functions: Record<SetFunctionName, NodegapFunction>): StateMachine {
+    const name = stateMachineName(prefix, this.network.name);
     const callable = Object.fromEntries(
       workflowFunctionNames.map((fn) => [fn, functions[fn].function]),
     ) as Record<(typeof workflowFunctionNames)[number], IFunction>;
     const { stateMachine } = new RemediateNodeMachine(this, 'RemediateNode', {
       stateMachineName: name,
       functions: callable,
-      logGroup,
+      logGroup: this.#machineLogs('MachineLogs', name),
     });
-    acknowledgeWildcard(
-      stateMachine.role,
-      '*',
-      'Step Functions delivers logs and traces by actions that have no resource-level permission.',
-    );
-    for (const fn of Object.values(callable)) {
-      acknowledgeWildcard(
-        stateMachine.role,
-        `${fn.functionArn}:*`,
-        'CDK lets the machine call every version of the functions that are its own tasks.',
-      );
-    }
+    acknowledgeMachine(stateMachine, Object.values(callable));
     return stateMachine;
   }
 
@@ -180,6 +205,21 @@ export class ClusterSet extends Construct {
         value: Fn.join(' ', arns),
       });
     }
+  }
+}
+
+function acknowledgeMachine({ role }: StateMachine, functions: readonly IFunction[]): void {
+  acknowledgeWildcard(
+    role,
+    '*',
+    'Step Functions delivers logs and traces by actions that have no resource-level permission.',
+  );
+  for (const fn of functions) {
+    acknowledgeWildcard(
+      role,
+      `${fn.functionArn}:*`,
+      'CDK lets the machine call every version of the functions that are its own tasks.',
+    );
   }
 }
 

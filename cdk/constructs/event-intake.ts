@@ -3,7 +3,7 @@ import { EventBus, type EventPattern, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { gapFound, nodeRequested } from '../../lib/remediation/route.ts';
+import { admissionWanted, gapFound, nodeRequested } from '../../lib/remediation/route.ts';
 import type { WorkQueue } from './queue.ts';
 
 /**
@@ -14,7 +14,8 @@ const hints: Record<string, EventPattern> = {
   InstanceState: {
     source: ['aws.ec2'],
     detailType: ['EC2 Instance State-change Notification'],
-    detail: { state: ['stopping', 'stopped', 'shutting-down', 'terminated'] },
+    // A new instance may bear a startup taint; the others say that a node goes.
+    detail: { state: ['running', 'stopping', 'stopped', 'shutting-down', 'terminated'] },
   },
   SpotInterruption: {
     source: ['aws.ec2'],
@@ -44,7 +45,7 @@ const hints: Record<string, EventPattern> = {
  * in a cluster reports (docs/deploy.md has the contract).
  */
 const ownEvents: Record<string, EventPattern> = {
-  Nodegap: { source: ['nodegap'], detailType: [gapFound, nodeRequested] },
+  Nodegap: { source: ['nodegap'], detailType: [gapFound, nodeRequested, admissionWanted] },
   Forwarder: { source: ['nodegap.forwarder'], detailType: ['Node Unhealthy'] },
 };
 

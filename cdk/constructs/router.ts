@@ -2,7 +2,7 @@ import type { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Construct } from 'constructs';
-import { stateMachineArn, stateMachineName } from '../names.ts';
+import { admitMachineName, stateMachineArn, stateMachineName } from '../names.ts';
 import type { ClusterSet } from './cluster-set.ts';
 import { NodegapFunction, type Shared } from './nodegap-function.ts';
 import type { WorkQueue } from './queue.ts';
@@ -27,6 +27,12 @@ export class Router extends Construct {
         stateMachineArn(this, stateMachineName(shared.prefix, network.name)),
       ]),
     );
+    const admitMachines = Object.fromEntries(
+      sets.map(({ network }) => [
+        network.name,
+        stateMachineArn(this, admitMachineName(shared.prefix, network.name)),
+      ]),
+    );
     const scans = Object.fromEntries(
       sets.map(({ network, scan }) => [network.name, scan.functionName]),
     );
@@ -37,6 +43,7 @@ export class Router extends Construct {
       memoryMb: 256,
       environment: {
         STATE_MACHINES: JSON.stringify(machines),
+        ADMIT_MACHINES: JSON.stringify(admitMachines),
         SCAN_FUNCTIONS: JSON.stringify(scans),
       },
     });
@@ -44,7 +51,7 @@ export class Router extends Construct {
     role.addToPolicy(
       new PolicyStatement({
         actions: ['states:StartExecution'],
-        resources: Object.values(machines),
+        resources: [...Object.values(machines), ...Object.values(admitMachines)],
       }),
     );
     role.addToPolicy(

@@ -2,7 +2,7 @@
 import type { Config } from '../config/model.ts';
 import { entryFor } from '../config/required.ts';
 import { OWN_STARTUP_TAINT_PREFIX } from '../gap/eligibility.ts';
-import type { DaemonSet, Taint } from '../kubernetes/objects.ts';
+import type { DaemonSet, Node, Taint } from '../kubernetes/objects.ts';
 
 /** The part of a taint key behind the last `/` has 63 characters at most (IsQualifiedName). */
 const maxName = 63 - 'startup-'.length;
@@ -16,6 +16,11 @@ export function startupTaintKey(name: string): string {
 export function startupTaintName({ key }: Pick<Taint, 'key'>): string | undefined {
   if (!key.startsWith(OWN_STARTUP_TAINT_PREFIX)) return undefined;
   return key.slice(OWN_STARTUP_TAINT_PREFIX.length);
+}
+
+/** Whether any of the nodes bears a startup taint of nodegap. */
+export function anyStartupTaint(nodes: readonly Node[]): boolean {
+  return nodes.some((node) => node.spec.taints?.some((t) => startupTaintName(t) !== undefined));
 }
 
 /**

@@ -9,6 +9,7 @@ import * as z from '../zod.ts';
 
 export const gapFound = 'Node Gap Found';
 export const nodeRequested = 'Node Requested';
+export const admissionWanted = 'Admission Wanted';
 
 export interface AttemptRoute {
   kind: 'attempt';
@@ -18,6 +19,8 @@ export interface AttemptRoute {
   byPerson: boolean;
   /** Who asked for it and why, where the event says so. */
   request?: PersonRequest;
+  /** Why the node has not proved itself by its deadline, of one that admit-nodes hands over. */
+  overdue?: string;
 }
 
 export type Route =
@@ -25,6 +28,8 @@ export type Route =
   | { kind: 'leaving'; instanceId: string; reason: string }
   /** Without a cluster: all of them. */
   | { kind: 'rescan'; cluster?: string }
+  /** A scan saw a startup taint. Without a cluster: an instance was launched, whosever it is. */
+  | { kind: 'admission'; cluster?: string }
   | { kind: 'drop'; why: string };
 
 /** An EventBridge event as SQS carries it. */
@@ -38,11 +43,14 @@ export const busEventSchema = z.object({
 export type IncomingEvent = z.infer<typeof busEventSchema>;
 
 const text = z.string().check(z.minLength(1));
+/** What an attempt keeps of why it was asked for. */
+const longestOverdue = 1_000;
 const nodeDetail = z.object({
   cluster: text,
   node: text,
   nodeUid: text,
 });
+const overdueDetail = z.object({ overdue: text });
 const requestDetail = z.object({ by: text, reason: z._default(z.string(), '') });
 const instanceDetail = z.object({ 'instance-id': text, state: z.optional(z.string()) });
 const lifecycleDetail = z.object({
@@ -51,7 +59,7 @@ const lifecycleDetail = z.object({
 });
 /** The reference pages do not promise the field, so without it every cluster is looked at. */
 const addonDetail = z.object({ clusterName: z.optional(text) });
-const forwardedDetail = z.object({ cluster: text });
+const clusterDetail = z.object({ cluster: text });
 
 /** Older facts say nothing of now; the next scan knows better. */
 const staleAfterMs = 15 * 60_000;
@@ -74,8 +82,11 @@ export function routeOf(event: IncomingEvent, now: number): Route {
       const { clusterName: cluster } = parsed.data;
       return { kind: 'rescan', ...(cluster === undefined ? {} : { cluster }) };
     }
+    // What it says was checked above: the instance runs, and it may bear a startup taint.
+    case 'aws.ec2/EC2 Instance State-change Notification':
+      return { kind: 'admission' };
     case 'nodegap.forwarder/Node Unhealthy': {
-      const parsed = forwardedDetail.safeParse(detail);
+      const parsed = clusterDetail.safeParse(detail);
       return parsed.success ? { kind: 'rescan', cluster: parsed.data.cluster } : broken();
     }
     case 'aws.health/AWS Health Event':
@@ -90,7 +101,11 @@ export function routeOf(event: IncomingEvent, now: number): Route {
 export function ownRoute(detailType: string, detail: Record<string, unknown>): Route {
   switch (detailType) {
     case gapFound:
-      return attempt(detail, false);
+      return found(detail);
+    case admissionWanted: {
+      const parsed = clusterDetail.safeParse(detail);
+      return parsed.success ? { kind: 'admission', cluster: parsed.data.cluster } : broken();
+    }
     case nodeRequested:
       return requested(detail);
     default:
@@ -101,6 +116,14 @@ export function ownRoute(detailType: string, detail: Record<string, unknown>): R
 function attempt(detail: Record<string, unknown>, byPerson: boolean): Route {
   const parsed = nodeDetail.safeParse(detail);
   return parsed.success ? { kind: 'attempt', ...parsed.data, byPerson } : broken();
+}
+
+function found(detail: Record<string, unknown>): Route {
+  const route = attempt(detail, false);
+  const parsed = overdueDetail.safeParse(detail);
+  return route.kind === 'attempt' && parsed.success
+    ? { ...route, overdue: parsed.data.overdue.slice(0, longestOverdue) }
+    : route;
 }
 
 function requested(detail: Record<string, unknown>): Route {
@@ -121,6 +144,7 @@ function leavingRoute(event: IncomingEvent): Route | undefined {
       const parsed = instanceDetail.safeParse(detail);
       if (!parsed.success) return broken();
       const { state = 'unknown' } = parsed.data;
+      if (state === 'running') return undefined;
       return ['stopping', 'stopped', 'shutting-down', 'terminated'].includes(state)
         ? leave(parsed.data['instance-id'], `EC2 says ${state}`)
         : { kind: 'drop', why: `instance is ${state}` };

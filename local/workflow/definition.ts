@@ -23,12 +23,19 @@ export interface AslDefinition {
   States: Record<string, AslState>;
 }
 
-/** The machine that `npm run build:workflow` synthesized; it ships in the package. */
-const shippedDefinition = (): string =>
-  join(nodegapPackage().folder, 'dist/workflow/remediate-node.asl.json');
+/** A machine that `npm run build:workflow` synthesized; it ships in the package. */
+const shippedDefinition = (machine: 'remediate-node' | 'admit-nodes'): string =>
+  join(nodegapPackage().folder, `dist/workflow/${machine}.asl.json`);
+
+/** As `loadDefinition`, of the machine that admits new nodes. */
+export async function loadAdmitDefinition(): Promise<AslDefinition> {
+  return loadDefinition(shippedDefinition('admit-nodes'));
+}
 
 /** Reads the shipped machine. Throws `WorkflowNotBuilt` when it has not been synthesized. */
-export async function loadDefinition(file: string = shippedDefinition()): Promise<AslDefinition> {
+export async function loadDefinition(
+  file: string = shippedDefinition('remediate-node'),
+): Promise<AslDefinition> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as AslDefinition;
   } catch (cause) {

@@ -1,5 +1,5 @@
 /**
- * Runs the synthesized machine on this computer, over the same handlers that Lambda runs.
+ * Runs a synthesized machine on this computer, over the same handlers that Lambda runs.
  *
  * How it works: aws-local-stepfunctions interprets the definition; each task calls the handler of
  * the function in its Resource. Time is the clock that is handed in.
@@ -9,16 +9,17 @@
  */
 import { StateMachine, type StateMachineDefinition } from 'aws-local-stepfunctions';
 import { NodegapError } from '../../lib/errors.ts';
-import type { AttemptInput, ExecutionStatus, Workflow } from '../../lib/ports.ts';
+import type { AdmissionInput, AttemptInput, ExecutionStatus } from '../../lib/ports.ts';
 import type { SleepingClock } from '../clock.ts';
 import { type AslDefinition, type AslState, localise, waitsForToken } from './definition.ts';
 
 /** A Lambda handler as the machine sees it. */
 export type TaskHandler = (event: Record<string, unknown>) => Promise<unknown>;
 
-export interface WorkflowEvent {
+/** `Input` is the whole input of an execution of the machine. */
+export interface WorkflowEvent<Input = AttemptInput> {
   execution: string;
-  input: AttemptInput;
+  input: Input;
   kind: 'entered' | 'left' | 'failed' | 'retried' | 'ended';
   /** Name of the state, or the final status for `ended`. */
   state: string;
@@ -27,21 +28,21 @@ export interface WorkflowEvent {
   error?: string;
 }
 
-interface Execution {
+interface Execution<Input> {
   arn: string;
-  input: AttemptInput;
+  input: Input;
   status: ExecutionStatus;
   result: Promise<unknown>;
   abort: () => void;
 }
 
-export interface LocalWorkflowOptions {
+export interface LocalWorkflowOptions<Input = AttemptInput> {
   definition: AslDefinition;
   /** By function name, for example `confirm-gap`. */
   handlers: Record<string, TaskHandler>;
   clock: SleepingClock;
   newToken: () => string;
-  onEvent?: (event: WorkflowEvent) => void;
+  onEvent?: (event: WorkflowEvent<Input>) => void;
   /** How executions are called; as on AWS when absent. */
   executionOf?: (cluster: string, name: string) => string;
   /** What became of executions that other processes started; nobody knows of them when absent. */
@@ -55,18 +56,18 @@ interface Waiting {
   timeOut: () => void;
 }
 
-export class LocalWorkflow implements Workflow {
-  readonly #options: LocalWorkflowOptions;
+export class LocalWorkflow<Input extends AttemptInput | AdmissionInput = AttemptInput> {
+  readonly #options: LocalWorkflowOptions<Input>;
   readonly #machine: StateMachine;
-  readonly #executions = new Map<string, Execution>();
+  readonly #executions = new Map<string, Execution<Input>>();
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(options: LocalWorkflowOptions) {
+  constructor(options: LocalWorkflowOptions<Input>) {
     this.#options = options;
     this.#machine = machineOf(options.definition);
   }
 
-  async start(cluster: string, name: string, input: AttemptInput): Promise<'started' | 'exists'> {
+  async start(cluster: string, name: string, input: Input): Promise<'started' | 'exists'> {
     const arn = (this.#options.executionOf ?? executionArn)(cluster, name);
     if (this.#executions.has(arn)) return 'exists';
     this.#executions.set(arn, this.#run(arn, input));
@@ -110,7 +111,7 @@ export class LocalWorkflow implements Workflow {
     return execution.result;
   }
 
-  #run(arn: string, input: AttemptInput): Execution {
+  #run(arn: string, input: Input): Execution<Input> {
     const stop = new AbortController();
     const run = this.#machine.run(
       { ...input },
@@ -122,7 +123,7 @@ export class LocalWorkflow implements Workflow {
         },
       },
     );
-    const execution: Execution = {
+    const execution: Execution<Input> = {
       arn,
       input,
       status: { kind: 'running' },
@@ -147,14 +148,14 @@ export class LocalWorkflow implements Workflow {
     return execution;
   }
 
-  #ended(execution: Execution, status: string): void {
+  #ended(execution: Execution<Input>, status: string): void {
     execution.status = { kind: 'ended', endedAt: this.#options.clock.now(), status };
     const { arn, input } = execution;
     this.#options.onEvent?.({ execution: arn, input, kind: 'ended', state: status, type: 'End' });
   }
 
   async #watch(
-    { arn, input }: Execution,
+    { arn, input }: Execution<Input>,
     logs: ReturnType<StateMachine['run']>['eventLogs'],
   ): Promise<void> {
     const kinds = {

@@ -7,8 +7,9 @@ import { CreateStateMachineCommand, ListExecutionsCommand } from '@aws-sdk/clien
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeHandler as publishConfig } from '../../functions/publish-config.ts';
 import { type RouterPorts, makeHandler as routeEvent } from '../../functions/route-event.ts';
+import { admissions } from '../../functions/shared/admission-ports.ts';
 import { awsPorts, startScan, workflow } from '../../functions/shared/aws-ports.ts';
-import { gapFound, nodeRequested } from '../../lib/remediation/route.ts';
+import { admissionWanted, gapFound, nodeRequested } from '../../lib/remediation/route.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import { LeavingStore } from '../../lib/safety/leaving.ts';
 import { synthesize } from '../cdk/synthesis.ts';
@@ -38,6 +39,7 @@ let aws: Account;
 let events: Queue;
 let janitor: Queue;
 let machine: string;
+let admitMachine: string;
 let ports: RouterPorts;
 let scans: string[];
 /** What the router said of each event. */
@@ -50,7 +52,8 @@ beforeAll(async () => {
   const queues = await deployEvents(aws, template);
   events = queueNamed(queues, 'nodegap-events');
   janitor = queueNamed(queues, 'nodegap-janitor');
-  machine = await createMachine();
+  machine = await createMachine('remediate-node');
+  admitMachine = await createMachine('admit-nodes');
   ports = await routerPorts();
 });
 afterAll(() => aws.close());
@@ -108,6 +111,19 @@ describe('an event that makes a scan come sooner', () => {
     expect(await route()).toBe(1);
     expect(scans).toEqual([]);
     expect(routed.map((each) => each.route)).toEqual(['drop']);
+  });
+});
+
+describe('the admission of new nodes', () => {
+  it('begins once for a scan and the launches after it', async () => {
+    await put(own('nodegap', admissionWanted, { cluster: 'prod' }));
+    expect(await route()).toBe(1);
+    await put(instanceState('i-41', 'running'), instanceState('i-42', 'running'));
+    expect(await route()).toBe(2);
+    const [name, ...others] = await executions(admitMachine);
+    expect(name).toMatch(/^prod-[0-9a-f]{16}-admit-1$/);
+    expect(others).toEqual([]);
+    expect(routed.map(({ route }) => route)).toEqual(['admission', 'admission', 'admission']);
   });
 });
 
@@ -175,7 +191,6 @@ describe('an execution that has ended', () => {
 describe('an event that nobody asked for', () => {
   it.each([
     ['a starting instance', instanceState('i-21', 'pending')],
-    ['a running instance', instanceState('i-22', 'running')],
     ['AWS Health of another service', health('RDS')],
     ['an updated add-on', addon('EKS Addon Update Succeeded', 'prod')],
     ['a launching instance', lifecycle('i-23', {}, 'launch')],
@@ -241,18 +256,18 @@ async function episode(nodeUid: string) {
 }
 
 /** Names of all executions, oldest first. */
-async function executions(): Promise<string[]> {
+async function executions(stateMachineArn = machine): Promise<string[]> {
   const { executions: all = [] } = await aws.sfn.send(
-    new ListExecutionsCommand({ stateMachineArn: machine }),
+    new ListExecutionsCommand({ stateMachineArn }),
   );
   return all.map(({ name = '' }) => name).reverse();
 }
 
 /** moto carries out no execution unless it is told to: what is started here stays as it is. */
-async function createMachine(): Promise<string> {
+async function createMachine(name: string): Promise<string> {
   const { stateMachineArn = '' } = await aws.sfn.send(
     new CreateStateMachineCommand({
-      name: 'nodegap-public-remediate-node',
+      name: `nodegap-public-${name}`,
       definition: JSON.stringify({ StartAt: 'Done', States: { Done: { Type: 'Succeed' } } }),
       roleArn: `arn:aws:iam::${account}:role/nodegap`,
     }),
@@ -264,13 +279,14 @@ async function createMachine(): Promise<string> {
 async function routerPorts(): Promise<RouterPorts> {
   await aws.createStateTable('state');
   const bound = awsPorts(
-    { workflow, startScan },
+    { workflow, startScan, admissions },
     {
       TABLE_NAME: 'state',
       TOPIC_ARN: 'unused',
       BUS_NAME: ownBus,
       INSTALLATION: `${account}/${region}/nodegap`,
       STATE_MACHINES: { public: machine },
+      ADMIT_MACHINES: { public: admitMachine },
       AWS_REGION: region,
     },
   );

@@ -41,6 +41,7 @@ const budgetsKib: Record<string, number> = {
   'show-status': 360,
   'publish-config': 520,
   'route-event': 440,
+  'admit-nodes': 2600,
   janitor: 330,
   'isolate-node': 2600,
   'restart-daemon-pod': 2600,

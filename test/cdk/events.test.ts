@@ -57,6 +57,7 @@ const ended = (status: string, machine = 'nodegap-inner-remediate-node') => ({
 
 describe('an event of AWS', () => {
   it.each([
+    ec2('EC2 Instance State-change Notification', { state: 'running' }),
     ec2('EC2 Instance State-change Notification', { state: 'stopping' }),
     ec2('EC2 Instance State-change Notification', { state: 'stopped' }),
     ec2('EC2 Instance State-change Notification', { state: 'shutting-down' }),
@@ -76,7 +77,6 @@ describe('an event of AWS', () => {
   });
 
   it.each([
-    ec2('EC2 Instance State-change Notification', { state: 'running' }),
     ec2('EC2 Instance State-change Notification', { state: 'pending' }),
     { source: 'aws.health', 'detail-type': 'AWS Health Event', detail: { service: 'RDS' } },
     { source: 'aws.eks', 'detail-type': 'EKS Addon Update Succeeded', detail: {} },
@@ -99,6 +99,7 @@ describe('an event on the nodegap bus', () => {
   it.each([
     ['nodegap', 'Node Gap Found'],
     ['nodegap', 'Node Requested'],
+    ['nodegap', 'Admission Wanted'],
     ['nodegap.forwarder', 'Node Unhealthy'],
   ])('of %s, %s, reaches the router', (source, type) => {
     const event = { source, 'detail-type': type, detail: {} };

@@ -95,15 +95,32 @@ describe('a role', () => {
 });
 
 describe('the right to', () => {
-  it('start an execution belongs to the router alone, for the machines of this stack', () => {
-    expect(functionsThatMay(template, 'states:StartExecution')).toEqual(['nodegap-route-event']);
+  it('start an execution belongs to the router, for the machines of this stack', () => {
+    expect(functionsThatMay(template, 'states:StartExecution')).toEqual([
+      ...both('admit-nodes'),
+      'nodegap-route-event',
+    ]);
     const statement = statementsOf(template, roleOf(template, 'nodegap-route-event')).find((each) =>
       actionsOf(each).includes('states:StartExecution'),
     );
     expect(statement && resourceTexts(statement)).toEqual([
       'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-inner-remediate-node',
       'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-public-remediate-node',
+      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-inner-admit-nodes',
+      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-public-admit-nodes',
     ]);
+  });
+
+  it('start an execution belongs to admit-nodes too, for its own machine', () => {
+    for (const network of ['inner', 'public']) {
+      const role = roleOf(template, `nodegap-${network}-admit-nodes`);
+      const statement = statementsOf(template, role).find((each) =>
+        actionsOf(each).includes('states:StartExecution'),
+      );
+      expect(statement && resourceTexts(statement)).toEqual([
+        `arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-${network}-admit-nodes`,
+      ]);
+    }
   });
 
   it('run a scan belongs to the router alone', () => {

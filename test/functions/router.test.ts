@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { makeHandler, type RouterPorts } from '../../functions/route-event.ts';
 import { loadConfig } from '../../lib/config/load.ts';
 import { NodegapError } from '../../lib/errors.ts';
+import type { StateTable } from '../../lib/ports.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import { LeavingStore } from '../../lib/safety/leaving.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
@@ -22,6 +23,8 @@ const config = loadConfig(
 let now: number;
 let started: { name: string; input: unknown }[];
 let scans: string[];
+let admissions: { name: string; input: unknown }[];
+let reads: number;
 let table: MemoryTable;
 let lines: { level: string; fields: Record<string, unknown> }[];
 let down: boolean;
@@ -31,12 +34,20 @@ function ports(): RouterPorts {
     void lines.push({ level, fields });
   return {
     clock: { now: () => now },
-    table,
+    table: countingReads(table),
     installation: '111122223333/eu-west-1/nodegap',
     config: async () => config,
     metrics: { count: () => undefined },
     log: { info: log('info'), warn: log('warn'), error: log('error') },
     startScan: async (cluster) => void scans.push(cluster),
+    admissions: {
+      start: async (_cluster, name, input) => {
+        if (down) throw new NodegapError('Workflow.NoStateMachine', 'not there');
+        const known = admissions.some((each) => each.name === name);
+        admissions.push({ name, input });
+        return known ? 'exists' : 'started';
+      },
+    },
     workflow: {
       start: async (_cluster, name, input) => {
         if (down) throw new NodegapError('Workflow.NoStateMachine', 'not there');
@@ -54,10 +65,23 @@ beforeEach(() => {
   now = t0;
   started = [];
   scans = [];
+  admissions = [];
+  reads = 0;
   table = new MemoryTable();
   lines = [];
   down = false;
 });
+
+function countingReads(counted: MemoryTable): StateTable {
+  return {
+    get: async (key) => {
+      reads += 1;
+      return counted.get(key);
+    },
+    query: (pk, prefix) => counted.query(pk, prefix),
+    transact: (writes, token) => counted.transact(writes, token),
+  };
+}
 
 function recordOf(body: unknown, index: number): SQSRecord {
   return {
@@ -185,5 +209,94 @@ describe('the router', () => {
     expect(scans).toEqual(['test', 'prod', 'test']);
     await route(event('nodegap.forwarder', 'Node Unhealthy', { cluster: 'nobody' }));
     expect(scans).toHaveLength(3);
+  });
+});
+
+describe('the admission of new nodes', () => {
+  const item = { pk: 'cluster#prod', sk: 'admission' };
+  const wanted = {
+    id: 'a-1',
+    source: 'nodegap',
+    'detail-type': 'Admission Wanted',
+    time: new Date(t0).toISOString(),
+    detail: { cluster: 'prod' },
+  };
+  const launched = (index: number) => ({
+    id: `l-${index}`,
+    source: 'aws.ec2',
+    'detail-type': 'EC2 Instance State-change Notification',
+    time: new Date(t0).toISOString(),
+    detail: { 'instance-id': `i-${index}`, state: 'running' },
+  });
+  const route = (...bodies: unknown[]) =>
+    makeHandler(ports())({ Records: bodies.map((body, index) => recordOf(body, index)) });
+  const names = () => new Set(admissions.map(({ name }) => name));
+
+  it('starts one execution when a scan asks for it, under the name of its number', async () => {
+    await route(wanted);
+    expect(admissions).toEqual([
+      {
+        name: expect.stringMatching(/^prod-[0-9a-f]{16}-admit-1$/),
+        input: { cluster: 'prod', number: 1 },
+      },
+    ]);
+  });
+
+  it('starts the same execution again while it has made no pass', async () => {
+    await route(wanted);
+    await route(wanted);
+    expect(names().size).toBe(1);
+  });
+
+  it('starts again what failed to start', async () => {
+    down = true;
+    const { batchItemFailures } = await route(wanted);
+    expect(batchItemFailures).toHaveLength(1);
+    down = false;
+    await route(wanted);
+    expect(admissions.map(({ input }) => input)).toEqual([{ cluster: 'prod', number: 1 }]);
+  });
+
+  it('starts the next one when an execution has made no pass for 90 seconds', async () => {
+    await route(wanted);
+    now += 91_000;
+    await route({ ...wanted, time: new Date(now).toISOString() });
+    expect(admissions.map(({ input }) => input)).toEqual([
+      { cluster: 'prod', number: 1 },
+      { cluster: 'prod', number: 2 },
+    ]);
+  });
+
+  it('starts nothing for launches where no cluster has ever used startup taints', async () => {
+    await route(launched(1));
+    expect(admissions).toEqual([]);
+  });
+
+  it('starts one execution for 500 launches, at one read a cluster and launch', async () => {
+    await route(wanted);
+    await table.transact([{ kind: 'update', key: item, set: { state: 'idle', until: t0 - 1 } }]);
+    admissions = [];
+    reads = 0;
+    const storm = Array.from({ length: 500 }, (_, index) => launched(index));
+    for (let from = 0; from < storm.length; from += 10)
+      await route(...storm.slice(from, from + 10));
+    expect(names()).toEqual(new Set([expect.stringMatching(/-admit-2$/)]));
+    // Two clusters of this installation.
+    expect(reads).toBeLessThanOrEqual(2 * 500);
+  });
+
+  it('starts nothing for a launch while an execution makes its passes', async () => {
+    await route(wanted);
+    await table.transact([{ kind: 'update', key: item, set: { state: 'running' } }]);
+    admissions = [];
+    await route(launched(1), wanted);
+    expect(admissions).toEqual([]);
+  });
+
+  it('starts nothing for a launch long after the last startup taint', async () => {
+    await route(wanted);
+    now += 15 * 24 * 60 * minute;
+    await route({ ...launched(1), time: new Date(now).toISOString() });
+    expect(admissions).toHaveLength(1);
   });
 });

@@ -63,9 +63,39 @@ describe('routeOf', () => {
       { kind: 'leaving', instanceId: 'i-1', reason: 'EC2 says shutting-down' },
     ],
     [
-      'an instance that starts: nothing',
+      'an instance that runs now: it may bear a startup taint',
       event('aws.ec2', 'EC2 Instance State-change Notification', { ...instance, state: 'running' }),
+      { kind: 'admission' },
+    ],
+    [
+      'an instance that ran long ago: dropped',
+      event(
+        'aws.ec2',
+        'EC2 Instance State-change Notification',
+        { ...instance, state: 'running' },
+        new Date(t0 - 16 * minute).toISOString(),
+      ),
       { kind: 'drop' },
+    ],
+    [
+      'an instance that starts: nothing',
+      event('aws.ec2', 'EC2 Instance State-change Notification', { ...instance, state: 'pending' }),
+      { kind: 'drop' },
+    ],
+    [
+      'a scan that saw a startup taint: an admission there',
+      event('nodegap', 'Admission Wanted', { cluster: 'prod' }),
+      { kind: 'admission', cluster: 'prod' },
+    ],
+    [
+      'an admission wanted nowhere: dropped',
+      event('nodegap', 'Admission Wanted', {}),
+      { kind: 'drop' },
+    ],
+    [
+      'a node that has not proved itself: an attempt that knows why',
+      event('nodegap', 'Node Gap Found', { ...node, overdue: 'x'.repeat(2_000) }),
+      { kind: 'attempt', ...node, byPerson: false, overdue: 'x'.repeat(1_000) },
     ],
     [
       'a Spot interruption: leaving',

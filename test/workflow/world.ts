@@ -10,14 +10,18 @@ import type { Node } from '../../lib/kubernetes/objects.ts';
 import { createReader } from '../../lib/kubernetes/reader.ts';
 import { createTransport, type Transport } from '../../lib/kubernetes/transport.ts';
 import { createWriter } from '../../lib/kubernetes/writer.ts';
-import type { ClusterReader, ClusterWriter, Notice } from '../../lib/ports.ts';
+import type { AdmissionInput, ClusterReader, ClusterWriter, Notice } from '../../lib/ports.ts';
 import type { WorkflowState } from '../../lib/remediation/workflow-state.ts';
 import { isolationAnnotation } from '../../lib/safety/ownership.ts';
 import { type ClusterOptions, SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { Embedded } from '../../local/embedded.ts';
 import { MemoryEvidence } from '../../local/memory-evidence.ts';
 import { MemoryTable } from '../../local/memory-table.ts';
-import { type AslDefinition, loadDefinition } from '../../local/workflow/definition.ts';
+import {
+  type AslDefinition,
+  loadAdmitDefinition,
+  loadDefinition,
+} from '../../local/workflow/definition.ts';
 import {
   LocalWorkflow,
   type TaskHandler,
@@ -29,6 +33,7 @@ import { DiscreteClock } from './clock.ts';
 export const minute = 60_000;
 
 const shipped = await loadDefinition();
+const shippedAdmission = await loadAdmitDefinition();
 
 export interface WorldOptions {
   /** Lines of nodegap.yaml after the cluster, for example `approvals: { policy: always }`. */
@@ -59,6 +64,8 @@ export class World {
   readonly evidence = new MemoryEvidence();
   readonly notices: Notice[] = [];
   readonly events: WorkflowEvent[] = [];
+  /** Of executions of `admit-nodes`. */
+  readonly admissions: WorkflowEvent<AdmissionInput>[] = [];
   readonly logs: { level: string; message: string; fields: Record<string, unknown> }[] = [];
   #embedded: Embedded | undefined;
   /** Names of what was counted, once for each time. */
@@ -97,6 +104,8 @@ export class World {
         return current();
       },
       definition: shipped,
+      admitDefinition: shippedAdmission,
+      onAdmission: (event) => this.admissions.push(event),
       evidence: this.evidence,
       table: checkedTable(this.table),
       clients: { connect: async () => client },
@@ -125,6 +134,11 @@ export class World {
     const { workflow } = this.#embedded;
     const begin = workflow.start.bind(workflow);
     workflow.start = (...started) => this.clock.apart(() => begin(...started));
+    const { admissions } = this.#embedded;
+    if (admissions !== undefined) {
+      const admit = admissions.start.bind(admissions);
+      admissions.start = (...started) => this.clock.apart(() => admit(...started));
+    }
     this.#scanning = this.nodegap.scanUntil('prod', this.#stop.signal, {
       onScan: () => undefined,
       onFailure: (error) => {
@@ -207,6 +221,9 @@ export class World {
   async stop(): Promise<void> {
     for (const execution of new Set(this.events.map((event) => event.execution))) {
       this.nodegap.workflow.abort(execution);
+    }
+    for (const execution of new Set(this.admissions.map((event) => event.execution))) {
+      this.nodegap.admissions?.abort(execution);
     }
     this.#stop.abort();
     await this.#scanning;

@@ -39,11 +39,6 @@ export function startupNamesOn(node: Node): string[] {
   return [...new Set(names.filter((name) => name !== undefined))];
 }
 
-/** Whether any of the nodes bears a startup taint of nodegap. */
-export function anyStartupTaint(nodes: readonly Node[]): boolean {
-  return nodes.some((node) => node.spec.taints?.some((t) => startupTaintName(t) !== undefined));
-}
-
 /** Age in ms at which a node that has not proved itself is handed to remediate-node. */
 export function startupDeadlineMs({ timings }: Pick<Config, 'timings'>): number {
   // Earlier than that a gap is neither past its grace period nor confirmed, and nobody would act.

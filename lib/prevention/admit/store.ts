@@ -50,10 +50,14 @@ export class AdmissionStore {
 
   /**
    * Takes the right to start an execution, unless one lives. One that was taken but has not made
-   * its first pass is given again, for the starter may have died before it started it.
+   * its first pass is given again, for the starter may have died before it started it. `before` is
+   * what `load` answered.
    */
-  async claimStart(cluster: string, known?: AdmissionItem): Promise<StartClaim> {
-    const before = known ?? (await this.load(cluster));
+  async claimStart(
+    cluster: string,
+    before: AdmissionItem | undefined,
+    lastSeenTainted: number,
+  ): Promise<StartClaim> {
     const now = this.#clock.now();
     const claim = standing(before, now);
     if (claim !== undefined) return claim;
@@ -65,7 +69,7 @@ export class AdmissionStore {
           number,
           until: now + admissionLeaseMs,
           state: 'starting',
-          lastSeenTainted: now,
+          lastSeenTainted,
         }),
         condition:
           before === undefined
@@ -92,10 +96,7 @@ export class AdmissionStore {
   async renew(
     cluster: string,
     number: number,
-    lastSeenTainted: number,
-  ): Promise<
-    { kind: 'kept'; handedOverAt: number | undefined } | { kind: 'lost'; successor: boolean }
-  > {
+  ): Promise<{ kind: 'kept'; item: AdmissionItem } | { kind: 'lost'; successor: boolean }> {
     const before = await this.load(cluster);
     if (before?.number === number) {
       const outcome = await this.#table.transact([
@@ -105,27 +106,30 @@ export class AdmissionStore {
           set: {
             until: this.#clock.now() + admissionLeaseMs,
             state: 'running',
-            lastSeenTainted,
             ttl: ttlOf(this.#clock.now()),
           },
           condition: { kind: 'equals', attribute: 'number', value: number },
         },
       ]);
       if (outcome.kind === 'committed') {
-        return { kind: 'kept', handedOverAt: before.handedOverAt };
+        return { kind: 'kept', item: before };
       }
       return lost(outcome.item === undefined ? undefined : admissionFrom(outcome.item), number);
     }
     return lost(before, number);
   }
 
-  /** Notes that overdue nodes were handed over just now. */
-  async noteHandOver(cluster: string, number: number): Promise<void> {
+  /** Keeps what a pass did or saw. Nothing changes when another number has taken over. */
+  async note(
+    cluster: string,
+    number: number,
+    set: Partial<Pick<AdmissionItem, 'handedOverAt' | 'lastSeenTainted'>>,
+  ): Promise<void> {
     await this.#table.transact([
       {
         kind: 'update',
         key: admissionKey(cluster),
-        set: { handedOverAt: this.#clock.now() },
+        set: { ...set },
         condition: { kind: 'equals', attribute: 'number', value: number },
       },
     ]);
