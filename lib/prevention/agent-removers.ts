@@ -80,8 +80,11 @@ function ciliumState(agent: KnownAgent, facts: RemoverFacts): RemoverState {
     return { kind: 'off', because: 'remove-cilium-node-taints of cilium-operator is false' };
   }
   const keyKept = map?.settings !== undefined || !map?.keys.includes('remove-cilium-node-taints');
-  if (remove === undefined && !keyKept) {
-    return { kind: 'unknown', because: 'the values of ConfigMap cilium-config were not read' };
+  if (remove === undefined && (configMaps.kind !== 'read' || !keyKept)) {
+    return {
+      kind: 'unknown',
+      because: 'ConfigMap cilium-config, which may turn it off, was not read',
+    };
   }
   const key = setting('agent-not-ready-taint-key') ?? agent.taintKey;
   const because =

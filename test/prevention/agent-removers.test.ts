@@ -116,6 +116,19 @@ describe('Cilium', () => {
       { kind: 'unknown' },
     ],
     [
+      'ConfigMaps not read',
+      { workloads: read(operator()), configMaps: notChecked() },
+      { kind: 'unknown' },
+    ],
+    [
+      'ConfigMaps not read, and a flag that tells',
+      {
+        workloads: read(operator(['--remove-cilium-node-taints=true'])),
+        configMaps: notChecked(),
+      },
+      { kind: 'on' },
+    ],
+    [
       'another taint key',
       {
         workloads: read(operator()),
