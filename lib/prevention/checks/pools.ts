@@ -100,10 +100,13 @@ function nodePoolUnread(
   nodeClass: Found<NodeClass> | undefined,
   userData: RegisteredByUserData | undefined,
 ): string | undefined {
-  if (facts.nodeClasses.kind !== 'read') return facts.nodeClasses.reason;
   const { nodeClassRef } = nodePool.spec.template.spec;
-  if (nodeClass === undefined && nodeClassRef?.name !== undefined) {
-    return `${nodeClassRef.kind ?? 'node class'} ${nodeClassRef.name} of NodePool ${nodePool.metadata.name} is not among what was read`;
+  const { kind = 'EC2NodeClass', name } = nodeClassRef ?? {};
+  // Those of Auto Mode, and of other providers, have no user data that registers taints.
+  if (kind !== 'EC2NodeClass') return undefined;
+  if (facts.nodeClasses.kind !== 'read') return facts.nodeClasses.reason;
+  if (nodeClass === undefined && name !== undefined) {
+    return `${kind} ${name} of NodePool ${nodePool.metadata.name} is not among what was read`;
   }
   return userData?.unread === true
     ? `user data of ${nodeClass?.object.kind} ${nodeClass?.object.metadata.name} registers taints that are only known at boot`

@@ -423,6 +423,13 @@ describe('no-startup-taint', () => {
     expect(unmade(check, audited).join()).toContain('no right to ec2nodeclasses');
   });
 
+  it('asks no user data of a node class of Auto Mode', () => {
+    const nodeClassRef = { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' };
+    const nodePools = read(nodePool('general', { nodeClassRef }));
+    const audited = { facts: { nodePools, nodeClasses: notChecked() } };
+    expect(said(check, audited)).toEqual(['warning NodePool general']);
+  });
+
   it('attaches behind what is there, and lets the DaemonSet tolerate it first', () => {
     const [finding] = findings(check, {
       daemonSets: [agent({ template: { tolerations: [] } })],
