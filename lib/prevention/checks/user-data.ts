@@ -133,9 +133,14 @@ function yamlDocuments(text: string): unknown[] {
   return texts.flatMap((each) => {
     const parsed = parseAllDocuments(each, { uniqueKeys: false });
     if (!Array.isArray(parsed)) return [];
-    return parsed
-      .filter(({ errors }) => errors.length === 0)
-      .map((document): unknown => document.toJS({ maxAliasCount: 10 }));
+    try {
+      return parsed
+        .filter(({ errors }) => errors.length === 0)
+        .map((document): unknown => document.toJS({ maxAliasCount: 10 }));
+    } catch {
+      // Aliases without end: nothing can be told, which the caller says.
+      return [];
+    }
   });
 }
 

@@ -97,6 +97,10 @@ describe('taints of user data', () => {
   it.each([
     ['a variable', '--register-with-taints=$TAINTS'],
     ['what a command says', '--register-with-taints="$(cat /etc/taints)"'],
+    [
+      'aliases without end',
+      `a: &a [x, x]\nb: &b [${'*a,'.repeat(20)}]\nregisterWithTaints: [${'*b,'.repeat(20)}]\n`,
+    ],
     ['YAML that does not parse', 'registerWithTaints:\n  - {key: x\n'],
   ])('are not known where they come from %s', (_, userData) => {
     expect(readUserData(userData)).toMatchObject({ taints: [], unread: true });
