@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { nodegapPackage } from '../local/package-folder.ts';
 import { approvalsCommand } from './commands/approvals.ts';
+import { auditCommand } from './commands/audit.ts';
 import { configCommand } from './commands/config.ts';
 import { explainCommand } from './commands/explain.ts';
 import { pauseCommand, resetCommand, resumeCommand, tripCommand } from './commands/holds.ts';
@@ -10,6 +11,7 @@ import { remediateCommand } from './commands/remediate.ts';
 import { requestCommand } from './commands/request.ts';
 import { rulesCommand } from './commands/rules.ts';
 import { scanCommand } from './commands/scan.ts';
+import { startupTaintsCommand } from './commands/startup-taints.ts';
 import { statusCommand } from './commands/status.ts';
 import { type CommandContext, exitCodes } from './context.ts';
 import { reportFailure } from './failure.ts';
@@ -19,11 +21,13 @@ import type { Io } from './io.ts';
 const commands: ((context: CommandContext) => Command)[] = [
   scanCommand,
   explainCommand,
+  auditCommand,
   remediateCommand,
   releaseCommand,
   configCommand,
   rbacCommand,
   rulesCommand,
+  startupTaintsCommand,
   requestCommand,
   approvalsCommand,
   statusCommand,
