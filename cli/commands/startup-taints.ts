@@ -1,7 +1,5 @@
 import { Command, Option } from 'commander';
-import type { Config } from '../../lib/config/model.ts';
 import { UsageError } from '../../lib/errors.ts';
-import type { PreventionFacts } from '../../lib/prevention/facts.ts';
 import { planKustomize } from '../../lib/prevention/generate/kustomize.ts';
 import { planStartupTaints, type StartupPlan } from '../../lib/prevention/generate/plan.ts';
 import { isEmptyPlan } from '../../lib/prevention/generate/text.ts';
@@ -12,14 +10,13 @@ import { warn } from '../cluster-view.ts';
 import type { CommandContext } from '../context.ts';
 import type { Io } from '../io.ts';
 import { writeFolder } from '../output-folder.ts';
+import {
+  addPreventionOptions,
+  type PreventionOptions,
+  readPreventionView,
+} from '../prevention-view.ts';
 
-/** Where facts and configuration come from, by options of its own. */
-export interface PreventionSource {
-  addOptions(command: Command): Command;
-  read(io: Io, options: object): Promise<{ facts: PreventionFacts; config: Config }>;
-}
-
-interface Options {
+interface Options extends PreventionOptions {
   output: 'yaml' | 'kustomize';
   out?: string;
   force?: boolean;
@@ -27,7 +24,7 @@ interface Options {
 }
 
 /** `nodegap startup-taints`: what has to change so that new nodes wait for their DaemonSets. */
-export function startupTaintsCommand({ io }: CommandContext, source: PreventionSource): Command {
+export function startupTaintsCommand({ io }: CommandContext): Command {
   const command = new Command('startup-taints')
     .description('write patches by which new nodes wait until their DaemonSets are Ready')
     .addOption(
@@ -42,9 +39,9 @@ export function startupTaintsCommand({ io }: CommandContext, source: PreventionS
         .choices(['NoSchedule', 'NoExecute'])
         .default('NoSchedule'),
     );
-  return source.addOptions(command).action(async (options: Options) => {
+  return addPreventionOptions(command).action(async (options: Options) => {
     refuseOptions(options);
-    const { facts, config } = await source.read(io, options);
+    const { facts, config } = await readPreventionView(io, options);
     const plan = planStartupTaints(facts, config, { effect: options.effect });
     for (const warning of plan.warnings) warn(io, warning);
     if (options.out === undefined) io.stdout.write(planYaml(plan));

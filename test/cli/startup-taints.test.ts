@@ -2,97 +2,130 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startupTaintsCommand } from '../../cli/commands/startup-taints.ts';
-import { processIo } from '../../cli/io.ts';
-import type { PreventionFacts } from '../../lib/prevention/facts.ts';
-import { clusterFacts, config } from '../prevention/generate/facts.ts';
-import { found, writtenDaemonSet } from '../prevention/prevention-facts.ts';
+import { parseAllDocuments, stringify } from 'yaml';
+import { nodegap } from './run.ts';
+
+const manifests = `apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: fluent-bit, namespace: logging }
+spec:
+  selector: { matchLabels: { app: fluent-bit } }
+  template:
+    metadata: { labels: { app: fluent-bit } }
+    spec:
+      priorityClassName: system-node-critical
+      containers: [{ name: main, image: 'fluent/fluent-bit:4.1' }]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: { name: general }
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: { name: default }
+spec:
+  amiSelectorTerms: [{ alias: al2023@latest }]
+`;
 
 let folder = '';
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nodegap-startup-'));
+  await writeFile(join(folder, 'all.yaml'), manifests);
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** The command on facts by hand. @throws what the command throws. */
-async function run(argv: string[], facts: PreventionFacts = clusterFacts(), mode = config('act')) {
-  const written = { out: '', err: '' };
-  const io = {
-    ...processIo(),
-    env: {},
-    stdout: { write: (text: string) => (written.out += text) },
-    stderr: { write: (text: string) => (written.err += text) },
-  };
-  const command = startupTaintsCommand(
-    { io, exitCode: 0 },
-    {
-      addOptions: (each) => each,
-      read: async () => ({ facts, config: mode }),
-    },
-  );
-  await command
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
-    .parseAsync(argv, {
-      from: 'user',
-    });
-  return written;
-}
+const run = (...argv: string[]) => nodegap(['startup-taints', '--manifests', folder, ...argv]);
 
 describe('startup-taints', () => {
-  it('prints patches', async () => {
-    const { out, err } = await run([]);
+  it('prints patches for what the manifests hold', async () => {
+    const { code, out } = await run();
+    expect(code).toBe(0);
     expect(out).toContain('kind: NodePool');
     expect(out).toContain('- key: nodegap.dev/startup-fluent-bit\n          effect: NoSchedule');
-    expect(err).toBe('');
+    expect(out).toContain('kind: DaemonSet');
   });
 
-  it('warns on stderr that nobody takes the taints off in a cluster in observe', async () => {
-    const { err } = await run([], clusterFacts(), config('observe'));
-    expect(err).toMatch(/^warning: cluster prod-a is in mode observe: nodegap would not take/);
+  it('warns that nobody takes the taints off in a cluster that is not in act', async () => {
+    const { err } = await run();
+    expect(err).toContain('warning: ');
+    expect(err).toContain('nodegap would not take its taints off');
   });
 
   it('gives the effect that is asked for', async () => {
-    const { out } = await run(['--effect', 'NoExecute']);
+    const { out } = await run('--effect', 'NoExecute');
     expect(out).toContain('nodegap.dev/startup-fluent-bit\n          effect: NoExecute');
   });
 
   it('writes Kustomize components, and overwrites nothing but by force', async () => {
-    const to = join(folder, 'out');
-    const kustomize = ['-o', 'kustomize', '--out', to];
-    expect((await run(kustomize)).out).toBe(
-      `7 files in ${to}; ${to}/README.txt says in which order to use them\n`,
-    );
-    expect((await readdir(to)).sort()).toEqual(['README.txt', 'attachers', 'tolerations']);
-    const readme = join(to, 'README.txt');
+    const out = join(folder, 'out');
+    const first = await run('-o', 'kustomize', '--out', out);
+    expect(first).toMatchObject({
+      code: 0,
+      out: `5 files in ${out}; ${out}/README.txt says in which order to use them\n`,
+    });
+    expect((await readdir(out)).sort()).toEqual(['README.txt', 'attachers', 'tolerations']);
+    const readme = join(out, 'README.txt');
     await writeFile(readme, 'mine');
-    await expect(run(kustomize)).rejects.toThrow(`${to} already has README.txt`);
-    await run([...kustomize, '--force']);
+    const again = await run('-o', 'kustomize', '--out', out);
+    expect(again.code).toBe(1);
+    expect(again.err).toContain(`${out} already has README.txt, with another text`);
+    expect(again.err).toContain('hint: give another folder by --out, or --force to overwrite');
+    expect((await run('-o', 'kustomize', '--out', out, '--force')).code).toBe(0);
     expect(await readFile(readme, 'utf8')).toContain('Roll out in this order');
   });
 
-  it('writes no folder when there is nothing to change', async () => {
-    const nothing = clusterFacts({ daemonSets: [] });
-    const { out } = await run(['-o', 'kustomize', '--out', join(folder, 'out')], nothing);
-    expect(out).toBe('nothing to change, and nothing was written\n');
-    expect(await readdir(folder)).toEqual([]);
+  it('says when there is nothing to change', async () => {
+    await writeFile(
+      join(folder, 'all.yaml'),
+      manifests
+        .slice(0, manifests.indexOf('---'))
+        .replace(
+          '    spec:\n      priority',
+          '    spec:\n      tolerations: [{ operator: Exists }]\n      priority',
+        ),
+    );
+    expect((await run()).out).toMatch(/# Nothing to change\.\n$/);
+    const written = await run('-o', 'kustomize', '--out', join(folder, 'out'));
+    expect(written.out).toBe('nothing to change, and nothing was written\n');
+  });
+
+  it('proposes nothing on what its own output makes of the manifests', async () => {
+    const { out } = await run();
+    const patches = parseAllDocuments(out).map((document) => document.toJS());
+    const patched = parseAllDocuments(manifests).map((document) => {
+      for (const patch of patches) {
+        if (patch?.kind !== document.get('kind')) continue;
+        for (const [field, value] of Object.entries(patch.spec.template.spec)) {
+          document.setIn(['spec', 'template', 'spec', field], value);
+        }
+      }
+      return stringify(document);
+    });
+    await writeFile(join(folder, 'all.yaml'), patched.join('---\n'));
+    expect(patched.join()).toContain('startupTaints');
+    expect((await run()).out).toMatch(/# Nothing to change\.\n$/);
   });
 
   it.each([
     [['-o', 'kustomize'], '-o kustomize writes files, and no folder is given'],
     [['--out', 'x'], '--out is for -o kustomize: YAML is printed'],
     [['--force'], '--force is for the folder of --out'],
-    [['--effect', 'Never'], "argument 'Never' is invalid"],
+    [['--effect', 'Never'], '--effect: "Never" is not one of NoSchedule, NoExecute'],
   ])('refuses %j', async (argv, message) => {
-    await expect(run(argv)).rejects.toThrow(message);
+    const { code, out, err } = await run(...argv);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain(message);
   });
 
   it('refuses two DaemonSets that would share a taint by chance', async () => {
-    const twins = ['a', 'b'].map((namespace) =>
-      found(writtenDaemonSet({ name: 'proxy', namespace })),
-    );
-    await expect(run([], clusterFacts({ daemonSets: twins }))).rejects.toThrow(
-      'a/proxy and b/proxy would share the taint nodegap.dev/startup-proxy',
-    );
+    const twin = manifests.slice(0, manifests.indexOf('---')).replace('logging', 'other');
+    await writeFile(join(folder, 'twin.yaml'), twin);
+    const { code, err } = await run();
+    expect(code).toBe(1);
+    expect(err).toContain('would share the taint nodegap.dev/startup-fluent-bit');
   });
 });
