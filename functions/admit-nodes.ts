@@ -146,6 +146,7 @@ async function admit(
     const carriedOut = await carryOut(client, wanted, ports.installation, now);
     logPatches(ports, ids, carriedOut);
     admitted = carriedOut.done.length;
+    if (admitted > 0) memory.admittedAt = now;
   } else {
     logWouldDo(ports, ids, wanted);
   }
@@ -155,13 +156,13 @@ async function admit(
   ports.metrics.count('OverdueNodes', overdue.length, { cluster });
   const { handedOverAt = 0 } = renewed.item;
   if (overdue.length > 0 && now - handedOverAt >= handOverEveryMs) {
-    await handOver(ports, acts ? client : undefined, ids, overdue);
+    await handOver(ports, ids, overdue, { to: ports.publisher, on: acts ? client : undefined });
     await store.note(cluster, number, { handedOverAt: now });
   }
   if (decision.nodes.length > 0 && now - renewed.item.lastSeenTainted >= noteSeenEveryMs) {
     await store.note(cluster, number, { lastSeenTainted: now });
   }
-  await tellOrphans(ports, store, cluster, decision);
+  await tellOrphans(ports.notifier, store, cluster, decision);
 
   const lastSeenTainted = decision.nodes.length > 0 ? now : pass.lastSeenTainted;
   const counts = { lastSeenTainted, admitted, waiting, overdue: overdue.length };

@@ -18,6 +18,7 @@ import type { WholeReads } from './kubernetes/whole-reads.ts';
 import type { LeaseReading, ListEventsAbout, Remediation } from './observation-ports.ts';
 
 export type { EvidenceStore } from './evidence/document.ts';
+export type { AdmissionInput, AdmissionWorkflow } from './prevention/admit/workflow.ts';
 
 /** One JSON Patch operation (RFC 6902). */
 export type JsonPatchOperation =
@@ -239,19 +240,6 @@ export interface AttemptInput {
   nodeUid: string;
   episode: number;
   attempt: number;
-}
-
-/** The whole input of an `admit-nodes` execution. */
-export interface AdmissionInput {
-  cluster: string;
-  /** Of the execution: the cluster's next one has the next number. */
-  number: number;
-}
-
-/** Starts `admit-nodes`: Step Functions, or the local runner. */
-export interface AdmissionWorkflow {
-  /** Starts under a fixed name. An execution of that name that exists already is no error. */
-  start(cluster: string, name: string, input: AdmissionInput): Promise<'started' | 'exists'>;
 }
 
 export type ExecutionStatus =

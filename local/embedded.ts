@@ -29,7 +29,6 @@ import type { LoadedConfig } from '../lib/config/model.ts';
 import type { Machines, MachineTerminator } from '../lib/machines.ts';
 import type { InstanceStatuses, NodeGroupRepairs } from '../lib/observation-ports.ts';
 import type {
-  AdmissionInput,
   BusEvent,
   ClusterReader,
   Clusters,
@@ -40,6 +39,7 @@ import type {
   Notice,
   StateTable,
 } from '../lib/ports.ts';
+import type { AdmissionInput } from '../lib/prevention/admit/workflow.ts';
 import { ownRoute } from '../lib/remediation/route.ts';
 import { SharedReads } from '../lib/remediation/shared-reads.ts';
 import type { SleepingClock } from './clock.ts';

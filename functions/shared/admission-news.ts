@@ -60,7 +60,7 @@ export function logPatches(
 
 /** Tells people, once a day, of each startup taint that nobody will take off. */
 export async function tellOrphans(
-  ports: Pick<Ports, 'notifier'>,
+  notifier: Ports['notifier'],
   store: AdmissionStore,
   cluster: string,
   { nodes, orphans }: AdmissionDecision,
@@ -73,7 +73,7 @@ export async function tellOrphans(
     );
     if (bearers.length === 0) continue;
     await store.tellOnce(cluster, name, () =>
-      ports.notifier.notify(orphanTaintNotice(cluster, name, bearers)),
+      notifier.notify(orphanTaintNotice(cluster, name, bearers)),
     );
   }
 }
@@ -84,13 +84,13 @@ export async function tellOrphans(
  * none.
  */
 export async function handOver(
-  ports: Pick<Ports, 'publisher' | 'log' | 'metrics'>,
-  writer: Pick<ClusterWriter, 'createNodeEvent'> | undefined,
+  ports: Pick<Ports, 'log' | 'metrics'>,
   ids: { cluster: string; execution: string },
   overdue: readonly Overdue[],
+  { to, on }: { to: Ports['publisher']; on: Pick<ClusterWriter, 'createNodeEvent'> | undefined },
 ): Promise<void> {
   const { cluster } = ids;
-  await ports.publisher.publish(
+  await to.publish(
     overdue.map(({ node, why }) => ({
       detailType: gapFound,
       detail: { cluster, node: node.metadata.name, nodeUid: node.metadata.uid, overdue: why },
@@ -100,7 +100,7 @@ export async function handOver(
     const { name, uid } = node.metadata;
     ports.log.warn('startup-overdue', { ...ids, node: name, nodeUid: uid, why });
     try {
-      await writer?.createNodeEvent({
+      await on?.createNodeEvent({
         node: name,
         nodeUid: uid,
         type: 'Warning',

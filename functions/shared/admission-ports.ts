@@ -1,6 +1,6 @@
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { StepFunctionsAdmissions } from '../../lib/aws/step-functions-admissions.ts';
-import type { AdmissionWorkflow } from '../../lib/ports.ts';
+import type { AdmissionWorkflow } from '../../lib/prevention/admit/workflow.ts';
 import type { CorePorts } from './aws-ports.ts';
 
 /** Starts `admit-nodes` in the set of a cluster's network. */

@@ -1,8 +1,8 @@
 /** Starts executions of `admit-nodes`. */
 import { belongsTo, clusterArn } from '../../lib/config/cluster-arn.ts';
 import type { ClusterConfig } from '../../lib/config/model.ts';
-import type { AdmissionWorkflow } from '../../lib/ports.ts';
 import { AdmissionStore } from '../../lib/prevention/admit/store.ts';
+import type { AdmissionWorkflow } from '../../lib/prevention/admit/workflow.ts';
 import { admissionName } from '../../lib/safety/execution-name.ts';
 import type { Ports } from './ports.ts';
 

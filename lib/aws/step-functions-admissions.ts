@@ -1,5 +1,5 @@
 import { ExecutionAlreadyExists, type SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import type { AdmissionInput, AdmissionWorkflow } from '../ports.ts';
+import type { AdmissionInput, AdmissionWorkflow } from '../prevention/admit/workflow.ts';
 import { type MachineDirectory, machineOf } from './step-functions.ts';
 
 /** `admit-nodes` on Step Functions. `machines` of the directory are its ARNs by network. */

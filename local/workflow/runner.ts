@@ -9,7 +9,8 @@
  */
 import { StateMachine, type StateMachineDefinition } from 'aws-local-stepfunctions';
 import { NodegapError } from '../../lib/errors.ts';
-import type { AdmissionInput, AttemptInput, ExecutionStatus } from '../../lib/ports.ts';
+import type { AttemptInput, ExecutionStatus } from '../../lib/ports.ts';
+import type { AdmissionInput } from '../../lib/prevention/admit/workflow.ts';
 import type { SleepingClock } from '../clock.ts';
 import { type AslDefinition, type AslState, localise, waitsForToken } from './definition.ts';
 

@@ -53,7 +53,9 @@ describe('the stacks', () => {
     expect(own.sort()).toEqual(expected.sort());
     const machines = Object.values(resourcesOf(europe, 'AWS::StepFunctions::StateMachine'));
     expect(machines.map(({ Properties }) => Properties.StateMachineName).sort()).toEqual([
+      'nodegap-inner-admit-nodes',
       'nodegap-inner-remediate-node',
+      'nodegap-public-admit-nodes',
       'nodegap-public-remediate-node',
     ]);
   });
@@ -297,7 +299,9 @@ describe('an alarm', () => {
     expect(alarms.map(({ Properties }) => Properties.AlarmName).sort()).toEqual([
       'nodegap-events-dead-letters',
       'nodegap-janitor-dead-letters',
+      'nodegap-public-admissions-failed',
       'nodegap-public-executions-failed',
+      'nodegap-public-red-overdue-nodes',
       'nodegap-public-scan-errors',
       'nodegap-public-scan-silent',
       'nodegap-scan-dead-letters',
@@ -313,7 +317,7 @@ describe('an alarm', () => {
 describe('the log of a machine', () => {
   it('holds every state but no data, so that a task token never stands in it', () => {
     const machines = Object.values(resourcesOf(europe, 'AWS::StepFunctions::StateMachine'));
-    expect(machines).toHaveLength(2);
+    expect(machines).toHaveLength(4);
     for (const { Properties } of machines) {
       const { Level, IncludeExecutionData, Destinations } = Properties.LoggingConfiguration;
       expect(Level).toBe('ALL');

@@ -104,10 +104,10 @@ describe('the right to', () => {
       actionsOf(each).includes('states:StartExecution'),
     );
     expect(statement && resourceTexts(statement)).toEqual([
-      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-inner-remediate-node',
-      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-public-remediate-node',
       'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-inner-admit-nodes',
+      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-inner-remediate-node',
       'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-public-admit-nodes',
+      'arn:aws:states:eu-west-1:111111111111:stateMachine:nodegap-public-remediate-node',
     ]);
   });
 
@@ -174,9 +174,9 @@ describe('the right to', () => {
     ]);
   });
 
-  it('put events belongs to the scans, and to the function by which a person asks for a node', () => {
+  it('put events belongs to who finds nodes, and to the function by which a person asks for one', () => {
     expect(functionsThatMay(template, 'events:PutEvents')).toEqual(
-      both('request-node', 'scan-cluster'),
+      both('admit-nodes', 'request-node', 'scan-cluster'),
     );
   });
 
@@ -186,7 +186,7 @@ describe('the right to', () => {
 
   it('tell people belongs to the functions that have something to say', () => {
     expect(functionsThatMay(template, 'sns:Publish')).toEqual(
-      both('report', 'request-approval', 'scan-cluster'),
+      both('admit-nodes', 'report', 'request-approval', 'scan-cluster'),
     );
   });
 
@@ -372,6 +372,7 @@ describe('the table of rights', () => {
   const ports: [keyof (typeof setFunctions)['report'], RegExp][] = [
     ['notifies', /ports\.notifier\b|\btellPeople\(/],
     ['emits', /ports\.publisher\b/],
+    ['startsAdmissions', /\bstartAdmission\(/],
     ['readsExecutions', /ports\.workflow\.status\b/],
     // Every handler that judges a node, and the scan.
     ['readsAwsWork', /awsPorts\(\{[^}]*\bawsWork\b/],

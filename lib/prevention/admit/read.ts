@@ -1,9 +1,10 @@
 /**
  * What a pass reads: one list of nodes and the pods that can prove something.
  *
- * How it works: a list of all nodes in the first pass and once a minute; in between only those that
- * Karpenter has not initialised, which every node with a startup taint of its NodePool is (other
- * nodes lack that label, so of them all are listed). Pods are read for the nodes alone that wait for
+ * How it works: a list of all nodes in the first pass, once a minute, and for half a minute after a
+ * node was admitted, for then its taint may come back; in between only those that Karpenter has not
+ * initialised, which a node with a startup taint of its NodePool never is (other nodes lack that
+ * label, so of them all are listed). Pods are read for the nodes alone that wait for
  * nothing else: node by node for a few, by one list for each DaemonSet for many. DaemonSets are
  * listed once a minute.
  */
@@ -17,6 +18,8 @@ import type { AdmissionFacts } from './model.ts';
 
 /** How long DaemonSets, and the nodes that a selector leaves out, are good for. */
 const wholeEveryMs = 60_000;
+/** How long after an admission the taint may come back: Karpenter is registering the node. */
+const restoredWithinMs = 30_000;
 /** Up to so many nodes are asked for one by one. */
 const fewNodes = 10;
 /** With more DaemonSets than this a list for each costs more than one list of everything. */
@@ -26,6 +29,8 @@ const maxLists = 20;
 export interface AdmissionMemory {
   daemonSets?: { items: DaemonSet[]; at: number };
   allNodesAt?: number;
+  /** When a node was admitted last. */
+  admittedAt?: number;
 }
 
 /** Reads a cluster for one pass. Throws KubernetesError when a list could not be completed. */
@@ -37,7 +42,10 @@ export async function readAdmission(
 ): Promise<AdmissionFacts> {
   const { now, ...known } = context;
   const isOld = (at: number | undefined) => at === undefined || now - at >= wholeEveryMs;
-  const all = reader.listUninitialisedNodes === undefined || isOld(memory.allNodesAt);
+  const all =
+    reader.listUninitialisedNodes === undefined ||
+    isOld(memory.allNodesAt) ||
+    now - (memory.admittedAt ?? 0) < restoredWithinMs;
   const listed = all ? await reader.listNodes() : await reader.listUninitialisedNodes?.();
   if (all) memory.allNodesAt = now;
   const nodes = (listed ?? []).filter((node) => startupNamesOn(node).length > 0);
