@@ -19,6 +19,7 @@ export const prefixes = {
   status: 'status#',
   badReplacements: 'replacements-bad#',
   order: 'order#',
+  sighting: 'condition-sighting#',
 } as const;
 
 /** The time of the newest scan that kept gap records. */
@@ -34,6 +35,11 @@ export function admissionKey(cluster: string): ItemKey {
 /** That people were told of a startup taint which nobody will take off. */
 export function orphanTaintKey(cluster: string, name: string): ItemKey {
   return { pk: clusterPk(cluster), sk: `admission-told#${name}` };
+}
+
+/** Which findings of the audit people know of. */
+export function auditKey(cluster: string): ItemKey {
+  return { pk: clusterPk(cluster), sk: 'audit' };
 }
 
 export function slotKey(cluster: string, nodeUid: string): ItemKey {

@@ -117,6 +117,17 @@ describe('the node of a pair', () => {
     expect(gap.message).toContain('which is no recovery');
   });
 
+  it('is untolerated-taint behind a condition taint of nodegap, and tolerated it is no cause', () => {
+    const taints = [{ key: 'nodegap.dev/condition-cni', effect: 'NoSchedule' }];
+    const nodes = [node('n1', { taints })];
+    const gap = gapOn({ nodes });
+    expect(gap.cause).toBe('untolerated-taint');
+    expect(gap.message).toContain('nodegap.dev/condition-cni');
+    const tolerations = [{ key: 'nodegap.dev/condition-cni', operator: 'Exists' }];
+    const tolerant = daemonSet('agent', { template: { tolerations } });
+    expect(gapOn({ nodes, daemonSets: [tolerant] }).cause).toBe('missing');
+  });
+
   it("names nodegap's own taint as a further cause beside a failing pod", () => {
     const gap = gapOn({ nodes: [node('n1', { taints: [ownTaint] })], pods: [crashing('n1')] });
     expect(gap).toMatchObject({ cause: 'crash-loop', otherCauses: ['untolerated-taint'] });

@@ -46,6 +46,25 @@ describe('breakerLimit', () => {
 });
 
 describe('countScopes', () => {
+  it('counts a node with a NoSchedule condition taint as unhealthy', () => {
+    const taint = (name: string, key: string, effect: string) => ({
+      ...node({ name }),
+      spec: { taints: [{ key, effect }] },
+    });
+    const counts = countScopes({
+      ...bySampleLabels,
+      gaps: [],
+      inWork: [],
+      percent: 20,
+      nodes: [
+        taint('a', 'nodegap.dev/condition-cni', 'NoSchedule'),
+        taint('b', 'nodegap.dev/condition-cni', 'PreferNoSchedule'),
+        taint('c', 'nodegap.dev/startup-cni', 'NoSchedule'),
+      ],
+    });
+    expect(of(counts, 'cluster')).toMatchObject({ total: 3, unhealthyNodes: ['a'] });
+  });
+
   it('counts per pool, zone and cluster, in that order and by name', () => {
     const counts = countsOf({
       nodes: [

@@ -1,0 +1,118 @@
+/** Puts condition taints on and takes them off as it was decided: one patch a node. */
+
+import type { BreakerConfig } from '../../config/model.ts';
+import { isKubernetesError } from '../../errors.ts';
+import type { Node } from '../../kubernetes/objects.ts';
+import type { ClusterWriter, StateTable } from '../../ports.ts';
+import { takeTurn } from '../../safety/reopening.ts';
+import { conditionTaintPatch } from './mark.ts';
+import type { TaintVerdict } from './model.ts';
+
+/** Patches at the same time. */
+const streams = 10;
+/** Patches of one run; the next one does the rest. */
+export const mostPatches = 200;
+
+export type TaintAction = Extract<TaintVerdict, { kind: 'add' | 'remove' }>;
+
+/** All that is to be done to one node. */
+export interface NodeActions {
+  node: Node;
+  actions: TaintAction[];
+}
+
+export interface TaintsCarriedOut {
+  done: NodeActions[];
+  /** Left to the next run, which looks again. */
+  missed: { node: Node; why: string }[];
+  postponed: number;
+}
+
+/** By node; those that lose a taint come first. */
+export function actionsByNode(verdicts: readonly TaintVerdict[]): NodeActions[] {
+  const byNode = new Map<string, NodeActions>();
+  for (const verdict of verdicts) {
+    if (verdict.kind !== 'add' && verdict.kind !== 'remove') continue;
+    const { uid } = verdict.node.metadata;
+    const known = byNode.get(uid) ?? { node: verdict.node, actions: [] };
+    byNode.set(uid, { ...known, actions: [...known.actions, verdict] });
+  }
+  const loses = ({ actions }: NodeActions) => actions.some(({ kind }) => kind === 'remove');
+  return [...byNode.values()].sort((a, b) => Number(loses(b)) - Number(loses(a)));
+}
+
+/**
+ * One patch a node, on the very state that was decided on. A conflict is left to the next run; any
+ * other failure stops the run and is thrown when the patches under way have ended.
+ */
+export async function carryOutTaints(
+  writer: Pick<ClusterWriter, 'patchNode'>,
+  table: StateTable,
+  wanted: readonly NodeActions[],
+  {
+    cluster,
+    installation,
+    limits,
+    now,
+  }: { cluster: string; installation: string; limits: BreakerConfig; now: number },
+): Promise<TaintsCarriedOut> {
+  const todo = wanted.slice(0, mostPatches);
+  const result: TaintsCarriedOut = {
+    done: [],
+    missed: [],
+    postponed: wanted.length - todo.length,
+  };
+  const failures: unknown[] = [];
+  const worker = async () => {
+    for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
+      const { node } = next;
+      try {
+        const actions = await withTurns(table, cluster, next.actions, limits, now);
+        if (actions.length === 0) {
+          result.missed.push({ node, why: 'another node has taken the turn of a breaker' });
+          continue;
+        }
+        const add = actions.flatMap((each) =>
+          each.kind === 'add'
+            ? [{ name: each.name, effect: each.rule.effect, since: each.since }]
+            : [],
+        );
+        const remove = actions.flatMap((each) => (each.kind === 'remove' ? [each.name] : []));
+        const patch = conditionTaintPatch(node, { add, remove }, installation, now);
+        await writer.patchNode(node.metadata.name, patch);
+        result.done.push({ node, actions });
+      } catch (error) {
+        if (isKubernetesError(error, 'conflict', 'not-found')) {
+          result.missed.push({ node, why: error.message });
+        } else {
+          failures.push(error);
+          todo.length = 0;
+        }
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(streams, todo.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+  return result;
+}
+
+/** In a scope that reopens each new node takes a turn first; who has none is not tainted. */
+async function withTurns(
+  table: StateTable,
+  cluster: string,
+  actions: readonly TaintAction[],
+  limits: BreakerConfig,
+  now: number,
+): Promise<TaintAction[]> {
+  const allowed: TaintAction[] = [];
+  for (const action of actions) {
+    const turns = action.kind === 'add' ? action.turns : [];
+    if (turns.length > 0) {
+      const writes = turns.map((state) => takeTurn(cluster, state, now, limits));
+      const outcome = await table.transact(writes);
+      if (outcome.kind !== 'committed') continue;
+    }
+    allowed.push(action);
+  }
+  return allowed;
+}
