@@ -175,6 +175,13 @@ class Judge {
     const reading = readCondition(node, type, { rules: [rule], record, settleMs: 0, now });
     if (reading.kind !== 'well') return reading;
     const { status, reason } = said;
+    // The detector could not look (node-problem-detector: any exit code but 0 and 1).
+    if (status === 'Unknown') {
+      const message = `${type}=Unknown${reason ? ` (${reason})` : ''}: its detector cannot say`;
+      return isNoted
+        ? { kind: 'unknown', reason: 'condition-unknown', message }
+        : { kind: 'silent' };
+    }
     const message = `${type}=${status}${reason ? ` (${reason})` : ''} is not what the rule is for`;
     return { kind: 'over', since: parseTime(said.lastTransitionTime), message };
   }
