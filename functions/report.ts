@@ -6,7 +6,7 @@ import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
 import { curedBy, stepsOf, stepsText } from '../lib/remediation/steps.ts';
 import type { WorkflowState } from '../lib/remediation/workflow-state.ts';
 import { Alerts } from '../lib/safety/alerts.ts';
-import type { PersonRequest } from '../lib/safety/episode-items.ts';
+import type { Episode } from '../lib/safety/episode-items.ts';
 import { Episodes } from '../lib/safety/episodes.ts';
 import { awsPorts, eventWriters, lambdaHandler, notifier } from './shared/aws-ports.ts';
 import { type TellingPorts, tellNode } from './shared/node-event.ts';
@@ -32,8 +32,8 @@ export function makeHandler(ports: ReportPorts) {
     const cure = curedBy(steps);
     const evidence = evidenceOf(state);
     const episodes = new Episodes(ports.table, ports.clock);
-    const request = await requestOf(episodes, state);
-    const news = { state, execution, outcome, request };
+    const { request, overdue } = await askedBy(episodes, state);
+    const news = { state, execution, outcome, request, overdue };
     const voice = await voiceOf(episodes, news, ports.clock.now());
     const kept = await episodes.recordOutcome(state, {
       code,
@@ -71,18 +71,19 @@ export function makeHandler(ports: ReportPorts) {
       evidence,
       requestedBy: request?.by ?? '',
       requestReason: request?.reason ?? '',
+      overdue: overdue ?? '',
       configSha: sha256,
     };
   });
 }
 
-/** Who asked for the attempt, when a person did. */
-async function requestOf(
+/** Who asked for the attempt, when a person did, and why admit-nodes handed the node over. */
+async function askedBy(
   episodes: Episodes,
   { cluster, nodeUid, episode, attempt }: WorkflowState,
-): Promise<PersonRequest | undefined> {
+): Promise<Pick<Episode, 'request' | 'overdue'>> {
   const last = await episodes.get(cluster, nodeUid);
-  return last?.episode === episode && last.attempt === attempt ? last.request : undefined;
+  return last?.episode === episode && last.attempt === attempt ? last : {};
 }
 
 /** As of the outcome; a node that is gone or replaced bears no Event any more. */

@@ -85,8 +85,12 @@ export async function startAttempt(
   const { config } = await ports.config();
   const cluster = config.clusters.find(({ name }) => name === target.cluster);
   if (cluster === undefined) return 'a cluster that is not configured';
-  const { node, nodeUid, byPerson, request } = target;
-  const options = { byPerson, ...(request === undefined ? {} : { request }) };
+  const { node, nodeUid, byPerson, request, overdue } = target;
+  const options = {
+    byPerson,
+    ...(request === undefined ? {} : { request }),
+    ...(overdue === undefined ? {} : { overdue }),
+  };
   const episodes = new Episodes(ports.table, ports.clock);
   const taken = await episodes.take({ cluster: cluster.name, node, nodeUid }, options);
   if (taken.kind === 'not-due') {

@@ -20,6 +20,8 @@ export interface ReportNews {
   outcome: Outcome;
   /** Who asked for the attempt, when a person did: they are always told. */
   request: PersonRequest | undefined;
+  /** Why `admit-nodes` handed the node over, when it did. */
+  overdue: string | undefined;
 }
 
 /** Decided before the outcome is recorded, on the attempts before: a retry decides the same. */

@@ -46,6 +46,8 @@ export interface Episode {
   byPerson: boolean;
   /** Who asked for the attempt, where that is known. */
   request?: PersonRequest;
+  /** Why the node had not proved itself by its deadline, when `admit-nodes` handed it over. */
+  overdue?: string;
   /** ARN of the attempt's execution, once it is known. */
   execution?: string;
   outcome?: AttemptOutcome & { at: number };
@@ -97,6 +99,7 @@ export function episodeFrom(item: Item): StoredEpisode {
   const closedAt = optionalNumber(item, 'closedAt');
   const execution = optionalText(item, 'execution');
   const healthySince = optionalNumber(item, 'healthySince');
+  const overdue = optionalText(item, 'overdue');
   const endedAt = optionalNumber(item, 'endedAt');
   return {
     cluster: textOf(item, 'cluster'),
@@ -111,6 +114,7 @@ export function episodeFrom(item: Item): StoredEpisode {
     takenAt: numberOf(item, 'takenAt'),
     byPerson: item.byPerson === true,
     ...requestFrom(item),
+    ...(overdue === undefined ? {} : { overdue }),
     ...(execution === undefined ? {} : { execution }),
     ...(endedAt === undefined ? {} : { outcome: { at: endedAt, ...outcomeFrom(item) } }),
     ...(healthySince === undefined ? {} : { healthySince }),
@@ -132,6 +136,16 @@ export function attemptFrom(item: Item): AttemptRecord {
     ...(execution === undefined ? {} : { execution }),
     ...outcomeFrom(item),
   };
+}
+
+/** What is to be written of a running attempt that is `next`, once it is known to be overdue. */
+export function knownOverdue(
+  before: StoredEpisode,
+  next: StoredEpisode | undefined,
+  overdue: string | undefined,
+): StoredEpisode | undefined {
+  const isNews = overdue !== undefined && before.overdue === undefined;
+  return isNews ? { ...(next ?? before), overdue } : next;
 }
 
 export function requestFields(request: PersonRequest | undefined): Record<string, string> {

@@ -18,6 +18,7 @@ import {
   episodeFrom,
   episodeItem,
   KEEP_NUMBERS_SECONDS,
+  knownOverdue,
   type NextAttempt,
   outcomeFields,
   type PersonRequest,
@@ -40,10 +41,7 @@ export type TakeOutcome =
 
 /** Tries against others who change the same episode. Each lost try means that another one won. */
 const MAX_TRIES = 20;
-/**
- * An attempt that a breaker refused waits at least this long: the scan may not have recorded yet
- * what the attempt saw by itself.
- */
+/** After a breaker's refusal: the scan may not have recorded yet what the attempt saw by itself. */
 const BREAKER_RECORDED_MS = 60_000;
 
 export class Episodes {
@@ -61,16 +59,17 @@ export class Episodes {
    */
   async take(
     target: { cluster: string; node: string; nodeUid: string },
-    options: { byPerson?: boolean; request?: PersonRequest } = {},
+    options: { byPerson?: boolean; request?: PersonRequest; overdue?: string } = {},
   ): Promise<TakeOutcome> {
     const { cluster, node, nodeUid } = target;
-    const { byPerson = false, request } = options;
+    const { byPerson = false, request, overdue } = options;
     return this.#change<TakeOutcome>(cluster, nodeUid, async (before) => {
       const now = this.#clock.now();
       const isOpen = before?.state === 'open';
       if (isOpen && before.attemptState === 'running') {
         const { episode, attempt } = before;
-        return { answer: { kind: 'running', episode, attempt }, next: unwell(before) };
+        const next = knownOverdue(before, unwell(before), overdue);
+        return { answer: { kind: 'running', episode, attempt }, next };
       }
       if (isOpen && !byPerson) {
         const at = await this.#dueAt(before);
@@ -92,6 +91,7 @@ export class Episodes {
         takenAt: now,
         byPerson,
         ...(request === undefined ? {} : { request }),
+        ...(overdue === undefined ? {} : { overdue }),
         revision: before?.revision ?? 0,
       };
       return { answer: { kind: 'taken', episode, attempt }, next };

@@ -241,6 +241,10 @@ describe('a node that does not prove itself', () => {
     await world.until(() => world.node(name) === undefined);
     await world.until(() => world.outcomes.length > 0);
     expect(world.outcomes.map(({ code }) => code)).toEqual(['replaced']);
+    const [report] = world.notices.filter((notice) => notice.kind === 'report');
+    expect(report?.body).toContain(
+      `The new node had not proved itself by its deadline: ${told[0]?.fields.why}`,
+    );
   });
 });
 

@@ -19,12 +19,14 @@ export interface ReportFacts {
   outcome: Outcome;
   /** Who asked for the attempt, when a person did. */
   request?: { by: string; reason: string } | undefined;
+  /** Why the node had not proved itself by its deadline, when that is why it was looked at. */
+  overdue?: string | undefined;
   /** What is said of notices that are not sent after this one. */
   silences?: readonly string[];
 }
 
 export function reportNotice(facts: ReportFacts): Notice {
-  const { state, execution, outcome, request, silences = [] } = facts;
+  const { state, execution, outcome, request, overdue, silences = [] } = facts;
   const evidence = evidenceOf(state);
   const { cluster, node, nodeUid, episode, attempt, confirm } = state;
   const pool = confirm?.pool;
@@ -41,6 +43,9 @@ export function reportNotice(facts: ReportFacts): Notice {
       ...(request === undefined
         ? []
         : [`asked for by ${request.by}${request.reason === '' ? '' : `: ${request.reason}`}`]),
+      ...(overdue === undefined
+        ? []
+        : [`The new node had not proved itself by its deadline: ${overdue}`]),
       ...(confirm?.daemonSets ? [faultLine(confirm)] : []),
       ...answerLines(state),
       ...(steps.length === 0 ? [] : [`Steps: ${stepsText(steps)}`]),
