@@ -109,7 +109,7 @@ async function admit(
   const ids = { cluster, execution };
   const now = ports.clock.now();
   const store = new AdmissionStore(ports.table, ports.clock);
-  const answer = (next: AdmitResult['next'], more: Partial<AdmitResult> = {}): AdmitResult => ({
+  const turn = (next: AdmitResult['next'], more: Partial<AdmitResult> = {}): AdmitResult => ({
     next,
     waitSeconds: busySeconds,
     passes: pass.passes + 1,
@@ -124,13 +124,13 @@ async function admit(
   const renewed = await store.renew(cluster, number);
   if (renewed.kind === 'lost') {
     // It handed on and died before its successor was started: that start is made again.
-    if (!renewed.successor || settings === undefined) return answer('superseded');
+    if (!renewed.successor || settings === undefined) return turn('superseded');
     await startAdmission(ports, settings, number + 1);
-    return answer('continue');
+    return turn('continue');
   }
   if (settings === undefined) {
     await store.free(cluster, number);
-    return answer('done');
+    return turn('done');
   }
   const client = await ports.clients.connect(cluster);
   const facts = await readAdmission(client, memory, config, {
@@ -168,15 +168,15 @@ async function admit(
   const counts = { lastSeenTainted, admitted, waiting, overdue: overdue.length };
   if (now - lastSeenTainted >= lingerMs) {
     await store.free(cluster, number);
-    return answer('done', counts);
+    return turn('done', counts);
   }
   if (pass.passes + 1 >= passesOfOneExecution) {
-    if (!(await store.handOn(cluster, number))) return answer('superseded', counts);
+    if (!(await store.handOn(cluster, number))) return turn('superseded', counts);
     await startAdmission(ports, settings, number + 1);
-    return answer('continue', counts);
+    return turn('continue', counts);
   }
   const waitSeconds = !acts || isQuiet(decision) ? quietSeconds : busySeconds;
-  return answer('again', { ...counts, waitSeconds });
+  return turn('again', { ...counts, waitSeconds });
 }
 
 /** Whether every node that bears a startup taint waits for something that takes its time. */

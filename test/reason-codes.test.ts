@@ -23,7 +23,7 @@ const sources = ['lib', 'functions'].flatMap((folder) =>
 );
 /** Codes are made in these; the others have codes of their own (HTTP, zod, Node.js). */
 const makers = sources.filter(({ file }) =>
-  /^(functions|lib\/(evidence|remediation|safety))\//.test(file),
+  /^(functions|lib\/(evidence|prevention\/admit|remediation|safety))\//.test(file),
 );
 
 const evictions = {
@@ -83,6 +83,7 @@ const helpers = new Map(
     stay: 0,
     hold: 0,
     none: 0,
+    waits: 0,
   }),
 );
 

@@ -96,15 +96,16 @@ export async function handOver(
       detail: { cluster, node: node.metadata.name, nodeUid: node.metadata.uid, overdue: why },
     })),
   );
+  const code = 'startup-overdue';
   for (const { node, why } of overdue.slice(0, most)) {
     const { name, uid } = node.metadata;
-    ports.log.warn('startup-overdue', { ...ids, node: name, nodeUid: uid, why });
+    ports.log.warn(code, { ...ids, node: name, nodeUid: uid, why });
     try {
       await on?.createNodeEvent({
         node: name,
         nodeUid: uid,
         type: 'Warning',
-        reason: reasonOf('startup-overdue'),
+        reason: reasonOf(code),
         message: `the node has not proved itself by its deadline: ${why}`,
         series: 'startup',
       });

@@ -15,6 +15,7 @@ import { daemonSetUidOf } from '../../gap/pod-target.ts';
 import { isFinished, isReady, readyChangedAt } from '../../gap/readiness.ts';
 import { conditionOf, type Node, type Pod } from '../../kubernetes/objects.ts';
 import { leavingReason } from '../../safety/leaving.ts';
+import { skipAnnotation } from '../../safety/vetoes.ts';
 import { startupOwners, startupTaintKey, startupTaintName } from '../startup-taint.ts';
 import { admittedNames } from './mark.ts';
 import type {
@@ -84,7 +85,7 @@ class Judge {
 
   node(node: Node): NodeAdmission {
     const { facts, config, now } = this.#input;
-    const going = leftOut(node)?.reason ?? leavingReason(facts.leaving, node);
+    const going = leftOut(node)?.reason ?? leavingReason(facts.leaving, node) ?? skipped(node);
     if (going !== undefined) return { kind: 'left-alone', node, reason: going };
     const verdicts = startupNamesOn(node).map((name) => this.#taint(node, name));
     const remove = verdicts.filter((verdict) => 'because' in verdict);
@@ -107,28 +108,28 @@ class Judge {
     const { facts, owners } = this.#input;
     const behind = owners.get(name);
     const key = startupTaintKey(name);
-    const wait = (code: WaitingCode, message: string): Waiting => ({ name, code, message });
+    const waits = (code: WaitingCode, message: string): Waiting => ({ name, code, message });
     if (behind === undefined) {
-      return wait(
+      return waits(
         'startup-taint-without-daemonset',
         `no required DaemonSet stands behind ${key}, so nothing can prove that it may come off`,
       );
     }
     const unfinished = notRegistered(node);
-    if (unfinished !== undefined) return wait(unfinished.code, unfinished.message);
+    if (unfinished !== undefined) return waits(unfinished.code, unfinished.message);
     const provedAt = admittedNames(node, facts.installation)[name];
     if (provedAt !== undefined) {
       const message = `the node had proved itself at ${provedAt} and the taint came back`;
       return { name, because: 'proved-before', message };
     }
     if (conditionOf(node.status.conditions, 'Ready')?.status !== 'True') {
-      return wait('startup-node-not-ready', 'the node itself is not Ready');
+      return waits('startup-node-not-ready', 'the node itself is not Ready');
     }
     const taints = sortTaints(node, this.#startupTaints);
     const meant = behind.filter((owner) => intentOf(node, taints, owner).kind === 'eligible');
     for (const owner of meant) {
       const lacking = this.#lacking(node, owner);
-      if (lacking !== undefined) return wait(lacking.code, lacking.message);
+      if (lacking !== undefined) return waits(lacking.code, lacking.message);
     }
     if (meant.length === 0) {
       const message = `no DaemonSet behind it is meant for this node: ${behind.map(({ key }) => key).join(', ')}`;
@@ -173,6 +174,13 @@ class Judge {
     const message = `the pod of ${key} has not been Ready for ${startupSoak} s yet (${soaking.metadata.name})`;
     return { code: 'startup-soaking', message };
   }
+}
+
+/** A person wants nodegap to keep its hands off the node. */
+function skipped({ metadata }: Node): string | undefined {
+  const value = metadata.annotations?.[skipAnnotation];
+  if (value === undefined || value === 'false') return undefined;
+  return `annotation ${skipAnnotation} says so`;
 }
 
 /** Karpenter writes the taints once more when it registers a node (karpenter#1772). */

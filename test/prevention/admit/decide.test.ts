@@ -311,6 +311,7 @@ describe('a node', () => {
       'disrupted by Karpenter',
       { taints: [startup(), { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] },
     ],
+    ['marked nodegap.dev/skip', { metadata: { annotations: { 'nodegap.dev/skip': 'mine' } } }],
     ['a Fargate node', { labels: { 'eks.amazonaws.com/compute-type': 'fargate' } }],
   ])('is left alone when it is %s', (_, options) => {
     expect(taints({ nodes: [young({ age: day, ...options })], pods: soaked })).toEqual([
