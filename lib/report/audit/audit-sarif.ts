@@ -3,6 +3,7 @@
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
  */
 import { createHash } from 'node:crypto';
+import { auditChecks } from '../../prevention/audit-checks.ts';
 import type { AuditFinding, AuditReport, AuditSubject } from '../../prevention/findings.ts';
 
 const schema =
@@ -46,9 +47,13 @@ function ruleOf(id: string, findings: readonly AuditFinding[]): Record<string, u
   return {
     id,
     name,
-    shortDescription: { text: id.replaceAll('-', ' ') },
+    shortDescription: { text: titleOf(id) },
     help: { text: `${why} docs/audit.md#${id}` },
   };
+}
+
+function titleOf(id: string): string {
+  return Object.entries(auditChecks).find(([check]) => check === id)?.[1] ?? id;
 }
 
 function resultOf(
