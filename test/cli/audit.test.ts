@@ -216,4 +216,23 @@ describe('nodegap audit', () => {
     const { out } = await nodegap(['audit', '--file', 'examples/dump.json']);
     expect(out).toContain('no nodepools in the dump: add them to what kubectl is asked for');
   });
+
+  it('finds in examples/audit what its README says', async () => {
+    const { code, out } = await nodegap([
+      ...['audit', '--manifests', 'examples/audit', '--config', 'examples/nodegap.yaml'],
+      ...['-o', 'json'],
+    ]);
+    expect(code).toBe(2);
+    const found = JSON.parse(out).findings as { check: string; severity: string }[];
+    expect(found.map(({ check, severity }) => `${severity} ${check}`)).toEqual([
+      'error attacher-without-remover',
+      'error startup-taint-permanent',
+      'warning image-not-pinned',
+      'warning no-readiness-probe',
+      'warning no-startup-taint',
+      'warning startup-taint-shuts-out',
+      'warning update-empties-nodes',
+      'note gap-taint-not-tolerated',
+    ]);
+  });
 });
