@@ -216,10 +216,7 @@ export type TransactOutcome =
   /** The first write whose condition failed, by its index, with the item as it stood. */
   | { kind: 'condition-failed'; index: number; item: Item | undefined };
 
-/**
- * Durable state. Reads are strongly consistent. A transaction conflict is retried inside with
- * jitter and never reported as a failed condition.
- */
+/** Reads are strongly consistent. A transaction conflict is retried inside, never a failed condition. */
 export interface StateTable {
   get(key: ItemKey): Promise<Item | undefined>;
   /** All items of a partition whose sort key begins with `prefix`, in sort-key order. */

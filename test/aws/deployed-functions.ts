@@ -68,10 +68,11 @@ export async function deployFunctions(
   };
 }
 
-function environmentOf({ STATE_MACHINES, SCAN_FUNCTIONS, ...texts }: Environment) {
+function environmentOf({ STATE_MACHINES, ADMIT_MACHINES, SCAN_FUNCTIONS, ...texts }: Environment) {
   return {
     ...texts,
     STATE_MACHINES: JSON.stringify(STATE_MACHINES),
+    ADMIT_MACHINES: JSON.stringify(ADMIT_MACHINES ?? {}),
     SCAN_FUNCTIONS: JSON.stringify(SCAN_FUNCTIONS),
     NETWORK: 'public',
     POWERTOOLS_SERVICE_NAME: 'nodegap',

@@ -252,6 +252,7 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
     BUS_NAME: prefix,
     INSTALLATION: `${account}/${region}/${prefix}`,
     STATE_MACHINES: { public: machine },
+    ADMIT_MACHINES: { public: await createMachine(aws, prefix, 'admit-nodes') },
     SCAN_FUNCTIONS: { public: `${prefix}-public-scan-cluster` },
     EVIDENCE_BUCKET: bucket,
     NODEGAP_VERSION: '0.0.0-test',

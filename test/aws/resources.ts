@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { CreateStateMachineCommand } from '@aws-sdk/client-sfn';
 import { CreateTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
-import { loadDefinition } from '../../local/workflow/definition.ts';
+import { loadAdmitDefinition, loadDefinition } from '../../local/workflow/definition.ts';
 import { type Account, account, type Queue, region } from './account.ts';
 
 /** The topic, and a queue that gets what people would get. */
@@ -48,14 +48,19 @@ export async function busInto(aws: Account, prefix: string): Promise<Queue> {
 }
 
 /** The shipped definition as it is, but for the ARNs of the functions. */
-export async function createMachine(aws: Account, prefix: string): Promise<string> {
-  const definition = JSON.stringify(await loadDefinition()).replaceAll(
+export async function createMachine(
+  aws: Account,
+  prefix: string,
+  machine: 'remediate-node' | 'admit-nodes' = 'remediate-node',
+): Promise<string> {
+  const shipped = machine === 'admit-nodes' ? await loadAdmitDefinition() : await loadDefinition();
+  const definition = JSON.stringify(shipped).replaceAll(
     /arn:aws:lambda:us-east-1:000000000000:function:/g,
     `arn:aws:lambda:${region}:${account}:function:${prefix}-public-`,
   );
   const { stateMachineArn = '' } = await aws.sfn.send(
     new CreateStateMachineCommand({
-      name: `${prefix}-public-remediate-node`,
+      name: `${prefix}-public-${machine}`,
       definition,
       roleArn: `arn:aws:iam::${account}:role/${prefix}`,
     }),
