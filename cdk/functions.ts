@@ -8,6 +8,7 @@ import type { WorkflowFunctionName } from './workflow/remediate-node.ts';
 /** The RBAC groups of the manifest that `nodegap rbac` prints. */
 export const rbacGroups = {
   reader: 'nodegap:reader',
+  auditor: 'nodegap:auditor',
   reporter: 'nodegap:reporter',
   actuator: 'nodegap:actuator',
 } as const;
@@ -47,6 +48,8 @@ export interface FunctionAccess {
   readsSteps?: true;
   /** Asks EKS and ARC what AWS is doing to its clusters and their zones. */
   readsAwsWork?: true;
+  /** Asks EKS and EC2 how new nodes are launched. */
+  readsNodeGroups?: true;
   /** What it asks of the machines behind nodes; each word includes the one before. */
   machines?: MachineAccess;
   /** Asks EC2's status checks about instances, as the second observer of nodes. */
@@ -74,7 +77,8 @@ export type SetFunctionName =
   | WorkflowFunctionName
   | 'scan-cluster'
   | 'request-node'
-  | 'admit-nodes';
+  | 'admit-nodes'
+  | 'audit-cluster';
 
 /** The functions of a set, one set per network. */
 export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
@@ -146,6 +150,12 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     emits: true,
     startsAdmissions: true,
   },
+  'audit-cluster': {
+    cluster: 'auditor',
+    table: ['GetItem', 'PutItem'],
+    notifies: true,
+    readsNodeGroups: true,
+  },
   'release-node': { cluster: 'actuator', table: ['GetItem'] },
   report: { cluster: 'reporter', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },
   'release-slot': { table: ['GetItem', 'UpdateItem', 'DeleteItem'] },
@@ -165,6 +175,10 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
  */
 export function sizeOf(name: string, access: FunctionAccess): FunctionSize {
   if (name === 'scan-cluster') {
+    return { timeoutSeconds: longestFunctionTimeoutSeconds, memoryMb: 1024 };
+  }
+  // It holds all Deployments and StatefulSets of a cluster for a moment.
+  if (name === 'audit-cluster') {
     return { timeoutSeconds: longestFunctionTimeoutSeconds, memoryMb: 1024 };
   }
   return access.cluster === undefined

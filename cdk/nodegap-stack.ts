@@ -5,6 +5,7 @@ import { AccessEntries } from './constructs/access-entries.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { ApprovalPage } from './constructs/approval-page.ts';
 import { Approvals } from './constructs/approvals.ts';
+import { ClusterSchedules } from './constructs/cluster-schedules.ts';
 import { ClusterSet } from './constructs/cluster-set.ts';
 import { type ConfigDocument, ConfigPublication } from './constructs/config-publication.ts';
 import { EventIntake } from './constructs/event-intake.ts';
@@ -15,7 +16,6 @@ import { Notices } from './constructs/notices.ts';
 import { Operations } from './constructs/operations.ts';
 import { deadLetterQueue, WorkQueue } from './constructs/queue.ts';
 import { Router } from './constructs/router.ts';
-import { ScanSchedules } from './constructs/scan-schedules.ts';
 import { StateTable } from './constructs/state-table.ts';
 import type { Installation } from './installations.ts';
 
@@ -28,6 +28,7 @@ export interface NodegapStackProps extends StackProps {
   document: ConfigDocument;
 }
 
+const daySeconds = 86_400;
 const routerTimeout = Duration.seconds(30);
 
 /** Everything of nodegap in one account and region. */
@@ -67,20 +68,31 @@ export class NodegapStack extends Stack {
         evidence,
         approvalPage,
       });
-      const schedules = new ScanSchedules(set, 'Schedules', {
+      const schedules = new ClusterSchedules(set, 'Schedules', {
         prefix,
-        scan: set.scan.function,
+        job: 'scan',
+        function: set.scan.function,
         clusters: network.clusters,
         everySeconds: props.timings.scan,
         deadLetters: scanDeadLetters,
       });
+      const audits = new ClusterSchedules(set, 'AuditSchedules', {
+        prefix,
+        job: 'audit',
+        function: set.audit.function,
+        clusters: network.clusters,
+        everySeconds: daySeconds,
+        deadLetters: scanDeadLetters,
+      });
       schedules.node.addDependency(config.resource);
+      audits.node.addDependency(config.resource);
       for (const cluster of network.clusters.filter((each) => each.manageAccessEntries)) {
         const entries = new AccessEntries(set, `Access-${cluster.name}`, {
           cluster,
           roles: set.clusterRoles,
         });
         schedules.node.addDependency(entries);
+        audits.node.addDependency(entries);
       }
       return set;
     });

@@ -28,6 +28,7 @@ import type { ApprovalPage } from './approval-page.ts';
 import type { EventIntake } from './event-intake.ts';
 import type { EvidenceBucket } from './evidence-bucket.ts';
 import { grantMachines } from './machine-rights.ts';
+import { letReadNodeGroups } from './node-group-rights.ts';
 import { logRetention, NodegapFunction, type Placement, type Shared } from './nodegap-function.ts';
 
 export interface ClusterSetProps {
@@ -46,6 +47,7 @@ export interface ClusterSetProps {
 export class ClusterSet extends Construct {
   readonly network: ClusterNetwork;
   readonly scan: NodegapFunction;
+  readonly audit: NodegapFunction;
   readonly stateMachine: StateMachine;
   /** The machine that admits new nodes. */
   readonly admitMachine: StateMachine;
@@ -57,6 +59,7 @@ export class ClusterSet extends Construct {
     this.network = props.network;
     const functions = this.#functions(props);
     this.scan = functions['scan-cluster'];
+    this.audit = functions['audit-cluster'];
     this.scan.function.configureAsyncInvoke({
       // The next scan comes soon, and it sees more than a late one.
       retryAttempts: 0,
@@ -118,6 +121,7 @@ export class ClusterSet extends Construct {
     }
     if (access.readsAwsWork) letReadAwsWork(made.role, network);
     if (access.asksEc2) letAskEc2(made.role);
+    if (access.readsNodeGroups) letReadNodeGroups(made.role, network);
     if (access.machines) grantMachines(made.role, access.machines, network);
     if (access.savesEvidence) evidence.grantSave(made.role);
     if (access.closesQuestions) {
@@ -196,7 +200,7 @@ export class ClusterSet extends Construct {
 
   /** For clusters whose access entries are made elsewhere (manageAccessEntries: false). */
   #printRoles(): void {
-    for (const as of ['reader', 'reporter', 'actuator'] as const) {
+    for (const as of ['reader', 'auditor', 'reporter', 'actuator'] as const) {
       const arns = [...this.clusterRoles.values()]
         .filter((entry) => entry.as === as)
         .map(({ role }) => role.roleArn);

@@ -6,6 +6,8 @@ import { stringify } from 'yaml';
 import { nodeChangesManifests, ownMetadata } from './node-changes-policy.ts';
 
 export const readerGroup = 'nodegap:reader';
+/** The daily audit. */
+export const auditorGroup = 'nodegap:auditor';
 /** Functions that write nothing in a cluster but Events on nodes. */
 export const reporterGroup = 'nodegap:reporter';
 export const actuatorGroup = 'nodegap:actuator';
@@ -13,6 +15,7 @@ export const actuatorGroup = 'nodegap:actuator';
 export const operatorGroup = 'nodegap:operator';
 
 const readerName = 'nodegap-reader';
+const auditorName = 'nodegap-auditor';
 const reporterName = 'nodegap-reporter';
 const actuatorName = 'nodegap-actuator';
 const operatorName = 'nodegap-operator';
@@ -36,6 +39,15 @@ const readerRules: PolicyRule[] = [
   { apiGroups: ['karpenter.sh'], resources: ['nodeclaims'], verbs: ['get', 'list'] },
   // Only there with medik8s; the rule does no harm without.
   { apiGroups: ['remediation.medik8s.io'], resources: ['nodehealthchecks'], verbs: ['list'] },
+];
+
+/** On top of the reader's. Neither ConfigMaps nor Secrets: those are for people. */
+const auditorRules: PolicyRule[] = [
+  { apiGroups: ['karpenter.sh'], resources: ['nodepools'], verbs: ['list'] },
+  { apiGroups: ['karpenter.k8s.aws'], resources: ['ec2nodeclasses'], verbs: ['list'] },
+  { apiGroups: ['eks.amazonaws.com'], resources: ['nodeclasses'], verbs: ['list'] },
+  { apiGroups: ['scheduling.k8s.io'], resources: ['priorityclasses'], verbs: ['list'] },
+  { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: ['list'] },
 ];
 
 /** The leases of the kubelets, in the one namespace that holds nothing else. */
@@ -104,7 +116,7 @@ export function rbacManifests({
   const operators = operator ? [operatorGroup] : [];
   const actuators = [actuatorGroup, ...operators];
   const reporters = [reporterGroup, ...actuators];
-  const readers = [readerGroup, ...reporters];
+  const readers = [readerGroup, auditorGroup, ...reporters];
   return [
     ...(operator
       ? [{ apiVersion: 'v1', kind: 'Namespace', metadata: ownMetadata(stateNamespace) }]
@@ -113,6 +125,8 @@ export function rbacManifests({
     clusterRoleBinding(readerName, readers),
     role(readerName, leaseNamespace, leaseRules),
     roleBinding(readerName, leaseNamespace, readers),
+    clusterRole(auditorName, auditorRules),
+    clusterRoleBinding(auditorName, [auditorGroup]),
     clusterRole(reporterName, reporterRules),
     clusterRoleBinding(reporterName, reporters),
     clusterRole(actuatorName, rules),

@@ -42,6 +42,7 @@ const budgetsKib: Record<string, number> = {
   'publish-config': 520,
   'route-event': 440,
   'admit-nodes': 2600,
+  'audit-cluster': 600,
   janitor: 330,
   'isolate-node': 2600,
   'restart-daemon-pod': 2600,

@@ -216,7 +216,23 @@ describe('a function', () => {
 });
 
 describe('a schedule', () => {
-  const schedules = Object.values(resourcesOf(europe, 'AWS::Scheduler::Schedule'));
+  const all = Object.values(resourcesOf(europe, 'AWS::Scheduler::Schedule'));
+  const isAudit = ({ Properties }: Resource) => Properties.ScheduleExpression === 'rate(1 day)';
+  const schedules = all.filter((each) => !isAudit(each));
+
+  it('has the cluster audited once a day, and tries for hours', () => {
+    const audits = all.filter(isAudit).map(({ Properties: { Target } }) => ({
+      input: JSON.parse(Target.Input),
+      target: textOf(Target.Arn).replace(/[0-9A-F]{8}\.Arn>/, ''),
+      retry: Target.RetryPolicy,
+    }));
+    const retry = { MaximumEventAgeInSeconds: 21_600, MaximumRetryAttempts: 5 };
+    expect(audits).toEqual([
+      { input: { cluster: 'blue' }, target: '<SetpublicauditclusterFunction', retry },
+      { input: { cluster: 'teal' }, target: '<SetpublicauditclusterFunction', retry },
+      { input: { cluster: 'green' }, target: '<SetinnerauditclusterFunction', retry },
+    ]);
+  });
 
   it('exists for every cluster and no other', () => {
     const inputs = schedules.map(({ Properties }) => JSON.parse(Properties.Target.Input));
@@ -255,6 +271,8 @@ describe('a schedule', () => {
     const made = open && Object.values(resourcesOf(open, 'AWS::Scheduler::Schedule'));
     expect(made?.map(({ Properties }) => Properties.Name)).toEqual([
       'nodegap-scan-Role',
+      undefined,
+      'nodegap-audit-Role',
       undefined,
     ]);
   });

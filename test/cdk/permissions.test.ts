@@ -87,7 +87,8 @@ describe('a role', () => {
       ({ role, statement }) =>
         /Schedules|Provider/.test(role) && actionsOf(statement).includes('lambda:InvokeFunction'),
     );
-    expect(callers).toHaveLength(3);
+    // A scan and an audit for each of two networks, and the publication of the configuration.
+    expect(callers).toHaveLength(5);
     for (const { statement } of callers) {
       expect(resourceTexts(statement)).toEqual([expect.stringMatching(/^<[A-Za-z0-9]+\.Arn>$/)]);
     }
@@ -186,7 +187,7 @@ describe('the right to', () => {
 
   it('tell people belongs to the functions that have something to say', () => {
     expect(functionsThatMay(template, 'sns:Publish')).toEqual(
-      both('admit-nodes', 'report', 'request-approval', 'scan-cluster'),
+      both('admit-nodes', 'audit-cluster', 'report', 'request-approval', 'scan-cluster'),
     );
   });
 
@@ -229,6 +230,22 @@ describe('the right to', () => {
         'taint-node',
       ),
     );
+  });
+
+  it('see how nodes are launched belongs to the audit, for its own clusters', () => {
+    expect(functionsThatMay(template, 'ec2:DescribeLaunchTemplateVersions')).toEqual(
+      both('audit-cluster'),
+    );
+    expect(functionsThatMay(template, 'eks:ListNodegroups')).toEqual(both('audit-cluster'));
+    const statements = statementsOf(template, roleOf(template, 'nodegap-inner-audit-cluster'));
+    const resourcesOfAction = (action: string) =>
+      statements.filter((each) => actionsOf(each).includes(action)).flatMap(resourceTexts);
+    expect(resourcesOfAction('eks:ListNodegroups')).toEqual([
+      'arn:aws:eks:eu-west-1:111111111111:cluster/green',
+    ]);
+    expect(resourcesOfAction('eks:DescribeNodegroup')).toEqual([
+      'arn:aws:eks:eu-west-1:111111111111:nodegroup/green/*/*',
+    ]);
   });
 
   it('describe a cluster is for the clusters of the set and no other', () => {
@@ -373,6 +390,7 @@ describe('the table of rights', () => {
     ['notifies', /ports\.notifier\b|\btellPeople\(/],
     ['emits', /ports\.publisher\b/],
     ['startsAdmissions', /\bstartAdmission\(/],
+    ['readsNodeGroups', /ports\.nodeGroups\b/],
     ['readsExecutions', /ports\.workflow\.status\b/],
     // Every handler that judges a node, and the scan.
     ['readsAwsWork', /awsPorts\(\{[^}]*\bawsWork\b/],
@@ -390,9 +408,11 @@ describe('the table of rights', () => {
       ? 'actuator'
       : /\btellNode\(/.test(source)
         ? 'reporter'
-        : /ports\.readers\b/.test(source)
-          ? 'reader'
-          : undefined;
+        : /ports\.auditReads\b/.test(source)
+          ? 'auditor'
+          : /ports\.readers\b/.test(source)
+            ? 'reader'
+            : undefined;
     expect(access.cluster).toBe(expected);
     const machines = /awsPorts\(\{[^}]*\bterminator\b/.test(source)
       ? 'end'

@@ -4,6 +4,7 @@ import { knownStartupTaints } from '../../lib/config/schema.ts';
 import { UsageError } from '../../lib/errors.ts';
 import {
   actuatorGroup,
+  auditorGroup,
   operatorGroup,
   rbacManifests,
   rbacYaml,
@@ -57,6 +58,18 @@ describe('rbacManifests', () => {
     expect(rightsOf(readerGroup)).toEqual(readerRights);
   });
 
+  it('lets the auditor list what new nodes are made from too, and write nothing', () => {
+    const more = [
+      'list deployments',
+      'list ec2nodeclasses',
+      'list nodeclasses',
+      'list nodepools',
+      'list priorityclasses',
+      'list statefulsets',
+    ];
+    expect(rightsOf(auditorGroup)).toEqual([...readerRights, ...more].sort());
+  });
+
   it('lets all see the leases of the kubelets, and no other leases', () => {
     const roles = manifests.filter(({ kind }) => kind === 'Role');
     expect(roles).toMatchObject([
@@ -73,6 +86,7 @@ describe('rbacManifests', () => {
     });
     expect(binding?.subjects?.map(({ name }) => name)).toEqual([
       readerGroup,
+      auditorGroup,
       reporterGroup,
       actuatorGroup,
     ]);

@@ -15,6 +15,9 @@ export type About =
   | { kind: 'breaker' }
   | { kind: 'observer' }
   | { kind: 'nodes-not-ready' }
+  /** The daily audit. */
+  | { kind: 'audit' }
+  | { kind: 'condition-taints' }
   /** Several DaemonSets or conditions at once. */
   | { kind: 'faults' }
   /** A DaemonSet (`namespace/name`), or a condition (`condition KernelDeadlock`). */
@@ -32,6 +35,10 @@ export function subjectOf(cluster: string, about: About): string {
       return `nodegap: what it can see of ${where}`;
     case 'nodes-not-ready':
       return `nodegap: nodes not Ready in ${where}`;
+    case 'audit':
+      return `nodegap: audit of ${where}`;
+    case 'condition-taints':
+      return `nodegap: condition taints in ${where}`;
     case 'faults':
       return `nodegap: DaemonSets in ${where}`;
     case 'fault': {

@@ -7,25 +7,32 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { ClusterConfig } from '../../lib/config/model.ts';
 
+/** What a schedule has done to a cluster, and how late it may still be. */
+const jobs = {
+  // A scan that could not be started is not caught up: the next one comes soon, and it sees more.
+  scan: { maxEventAge: Duration.minutes(1), retryAttempts: 0 },
+  audit: { maxEventAge: Duration.hours(6), retryAttempts: 5 },
+};
+
+const ids = { scan: 'Scan', audit: 'Audit' } as const;
+
 /** https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
 const maxScheduleName = 64;
 
-export interface ScanSchedulesProps {
+export interface ClusterSchedulesProps {
   /** First part of the names of the schedules. */
   prefix: string;
-  scan: IFunction;
+  job: keyof typeof jobs;
+  function: IFunction;
   clusters: ClusterConfig[];
-  /** Seconds between two scans, in whole minutes. */
+  /** Seconds between two runs, in whole minutes. */
   everySeconds: number;
   deadLetters: Queue;
 }
 
-/**
- * One schedule per cluster. A scan that could not be started is not caught up: the next one comes
- * soon, and it sees more.
- */
-export class ScanSchedules extends Construct {
-  constructor(scope: Construct, id: string, props: ScanSchedulesProps) {
+/** One schedule per cluster. */
+export class ClusterSchedules extends Construct {
+  constructor(scope: Construct, id: string, props: ClusterSchedulesProps) {
     super(scope, id);
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
@@ -35,7 +42,7 @@ export class ScanSchedules extends Construct {
     role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:InvokeFunction'],
-        resources: [props.scan.functionArn],
+        resources: [props.function.functionArn],
       }),
     );
     role.addToPolicy(
@@ -45,19 +52,18 @@ export class ScanSchedules extends Construct {
       }),
     );
     for (const cluster of props.clusters) {
-      const scheduleName = `${props.prefix}-scan-${cluster.name}`;
-      const schedule = new Schedule(this, `Scan-${cluster.name}`, {
+      const scheduleName = `${props.prefix}-${props.job}-${cluster.name}`;
+      const schedule = new Schedule(this, `${ids[props.job]}-${cluster.name}`, {
         // A longer one is left to CloudFormation: cut names of two clusters could be the same.
         ...(scheduleName.length <= maxScheduleName ? { scheduleName } : {}),
-        description: `nodegap: scan of cluster ${cluster.name}`,
+        description: `nodegap: ${props.job} of cluster ${cluster.name}`,
         schedule: ScheduleExpression.rate(Duration.seconds(props.everySeconds)),
-        target: new LambdaInvoke(props.scan, {
+        target: new LambdaInvoke(props.function, {
           // The target would add every version and alias of the function to the role.
           role: role.withoutPolicyUpdates(),
           input: ScheduleTargetInput.fromObject({ cluster: cluster.name }),
           deadLetterQueue: props.deadLetters,
-          maxEventAge: Duration.minutes(1),
-          retryAttempts: 0,
+          ...jobs[props.job],
         }),
       });
       schedule.node.addDependency(role);
