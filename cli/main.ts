@@ -13,6 +13,7 @@ import { rulesCommand } from './commands/rules.ts';
 import { scanCommand } from './commands/scan.ts';
 import { startupTaintsCommand } from './commands/startup-taints.ts';
 import { statusCommand } from './commands/status.ts';
+import { taintConditionsCommand } from './commands/taint-conditions.ts';
 import { type CommandContext, exitCodes } from './context.ts';
 import { reportFailure } from './failure.ts';
 import type { Io } from './io.ts';
@@ -28,6 +29,7 @@ const commands: ((context: CommandContext) => Command)[] = [
   rbacCommand,
   rulesCommand,
   startupTaintsCommand,
+  taintConditionsCommand,
   requestCommand,
   approvalsCommand,
   statusCommand,

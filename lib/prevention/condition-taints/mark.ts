@@ -46,6 +46,13 @@ export function readConditionMark(node: Node, installation: string): MarkOfTaint
   return { kind: 'ours', taints: mark.data.taints };
 }
 
+/** Which installation the note on the node is of; undefined without one that can be read. */
+export function notedInstallation(node: Node): string | undefined {
+  const text = node.metadata.annotations?.[conditionTaintsAnnotation];
+  const mark = markSchema.safeParse(text === undefined ? undefined : jsonOf(text));
+  return mark.success ? mark.data.installation : undefined;
+}
+
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
