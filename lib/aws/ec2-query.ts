@@ -51,8 +51,8 @@ const tries = 3;
 const backoff = { baseMs: 200, maxMs: 2_000 };
 
 /**
- * The errors are NodegapErrors: `Ec2.denied`, `Ec2.not-found` for an unknown instance, and
- * `Ec2.failed` for all others, after up to three tries where that may help.
+ * The errors are NodegapErrors: `Ec2.denied`, `Ec2.not-found` for an unknown instance or
+ * launch template, and `Ec2.failed` for all others, after up to three tries where that may help.
  */
 export function createEc2Query(options: Ec2QueryOptions): Ec2Query {
   const { region, clock, pacing } = options;
@@ -130,6 +130,12 @@ function contentOf(action: string, xml: string): XmlValue {
   }
 }
 
+const unknownCodes = new Set([
+  'InvalidInstanceID.NotFound',
+  'InvalidLaunchTemplateId.NotFound',
+  'InvalidLaunchTemplateId.VersionNotFound',
+]);
+
 /** Codes: https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-error-codes.html */
 function failureOf(
   action: string,
@@ -144,7 +150,7 @@ function failureOf(
   const code = /<Code>([^<]*)<\/Code>/.exec(body)?.[1] ?? '';
   const message = /<Message>([^<]*)<\/Message>/.exec(body)?.[1] ?? '';
   const text = `${action}: ${status} ${code} ${message}`.trim();
-  if (code === 'InvalidInstanceID.NotFound') {
+  if (unknownCodes.has(code)) {
     return { error: new NodegapError('Ec2.not-found', text), passing: false };
   }
   if (code === 'UnauthorizedOperation' || code === 'AuthFailure') {

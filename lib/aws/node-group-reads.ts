@@ -36,6 +36,9 @@ export function createNodeGroupReads(eks: EKSClient, ec2: Ec2Query): NodeGroupRe
       const answer = await ec2('DescribeLaunchTemplateVersions', {
         LaunchTemplateId: id,
         'LaunchTemplateVersion.1': version,
+      }).catch((error: unknown) => {
+        if (error instanceof NodegapError && error.code === 'Ec2.not-found') return '';
+        throw error;
       });
       const [found] = itemsOf(child(answer, 'launchTemplateVersionSet'));
       // The version as the node group says it, by which the two are put together.

@@ -4,6 +4,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Ec2Query, XmlValue } from '../../lib/aws/ec2-query.ts';
 import { createNodeGroupReads } from '../../lib/aws/node-group-reads.ts';
+import { NodegapError } from '../../lib/errors.ts';
 
 const eks = mockClient(EKSClient);
 beforeEach(() => void eks.reset());
@@ -114,6 +115,15 @@ describe('launchTemplate', () => {
 
   it('is undefined where EC2 gives none', async () => {
     expect(await readsOver().launchTemplate('lt-1', '1')).toBeUndefined();
+  });
+
+  it('is undefined where EC2 does not know it, and throws for anything else', async () => {
+    const failing = (code: string) =>
+      readsOver(async () => {
+        throw new NodegapError(code, 'no');
+      }).launchTemplate('lt-1', '1');
+    expect(await failing('Ec2.not-found')).toBeUndefined();
+    await expect(failing('Ec2.denied')).rejects.toMatchObject({ code: 'Ec2.denied' });
   });
 });
 
