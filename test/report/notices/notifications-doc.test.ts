@@ -71,7 +71,14 @@ describe('a filter policy of the docs', () => {
     ['team', ['stays isolated', 'failed', 'question', 'escalation', 'breaker opened']],
     [
       'cluster-wide',
-      ['breaker opened', 'breaker closed', 'fault left alone', 'view in doubt', 'status disagrees'],
+      [
+        'breaker opened',
+        'breaker closed',
+        'fault left alone',
+        'view in doubt',
+        'status disagrees',
+        'audit changed',
+      ],
     ],
   ];
   it.each(table)('%s lets through what it says', (name, expected) => {

@@ -1,7 +1,9 @@
 /** One notice of each kind, as docs/notifications.md prints them. */
 import type { Notice } from '../../../lib/ports.ts';
+import type { AuditFinding } from '../../../lib/prevention/findings.ts';
 import type { Outcome } from '../../../lib/remediation/outcome.ts';
 import type { WorkflowState } from '../../../lib/remediation/workflow-state.ts';
+import { auditNotice } from '../../../lib/report/notices/audit-notice.ts';
 import { breakerNotice } from '../../../lib/report/notices/breaker-notice.ts';
 import { faultNotice } from '../../../lib/report/notices/fault-notice.ts';
 import { observerNotice } from '../../../lib/report/notices/observer-notice.ts';
@@ -30,6 +32,17 @@ const state: WorkflowState = {
     configSha: 'sha',
   },
 };
+const findings: AuditFinding[] = [
+  {
+    check: 'remover-without-attacher',
+    severity: 'error',
+    subject: { kind: 'NodePool', name: 'general', origin: { kind: 'cluster' } },
+    message: 'no new node of it bears nodegap.dev/startup-aws-node',
+    why: '',
+    change: '',
+  },
+];
+
 const report = (more: Partial<WorkflowState>, outcome: Partial<Outcome>): Notice =>
   reportNotice({
     state: { ...state, ...more },
@@ -129,4 +142,15 @@ export const samples: Record<string, Notice> = {
       message: 'its status says 9 nodes should run it, nodegap counts 10',
     },
   ]),
+  'audit changed': auditNotice(
+    {
+      cluster: 'prod',
+      source: 'cluster',
+      readAt: t0,
+      daemonSets: ['kube-system/aws-node'],
+      findings,
+      notChecked: [],
+    },
+    { fresh: findings, ended: 1, known: [] },
+  ),
 };
