@@ -116,6 +116,15 @@ describe('launchTemplate', () => {
   it('is undefined where EC2 gives none', async () => {
     expect(await readsOver().launchTemplate('lt-1', '1')).toBeUndefined();
   });
+
+  it('is undefined where EC2 does not know it, and throws for anything else', async () => {
+    const failing = (code: string) =>
+      readsOver(async () => {
+        throw new NodegapError(code, 'no');
+      }).launchTemplate('lt-1', '1');
+    expect(await failing('Ec2.not-found')).toBeUndefined();
+    await expect(failing('Ec2.denied')).rejects.toMatchObject({ code: 'Ec2.denied' });
+  });
 });
 
 describe('newestLaunchTemplates', () => {
