@@ -1,11 +1,12 @@
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import type { EvidenceConfig, Timings } from '../lib/config/model.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { ApprovalPage } from './constructs/approval-page.ts';
 import { Approvals } from './constructs/approvals.ts';
-import { ClusterSchedules } from './constructs/cluster-schedules.ts';
+import { ClusterSchedules, daily } from './constructs/cluster-schedules.ts';
 import { ClusterSet } from './constructs/cluster-set.ts';
 import { type ConfigDocument, ConfigPublication } from './constructs/config-publication.ts';
 import { EventIntake } from './constructs/event-intake.ts';
@@ -28,7 +29,6 @@ export interface NodegapStackProps extends StackProps {
   document: ConfigDocument;
 }
 
-const daySeconds = 86_400;
 const routerTimeout = Duration.seconds(30);
 
 /** Everything of nodegap in one account and region. */
@@ -73,7 +73,7 @@ export class NodegapStack extends Stack {
         job: 'scan',
         function: set.scan.function,
         clusters: network.clusters,
-        everySeconds: props.timings.scan,
+        when: () => ScheduleExpression.rate(Duration.seconds(props.timings.scan)),
         deadLetters: scanDeadLetters,
       });
       const audits = new ClusterSchedules(set, 'AuditSchedules', {
@@ -81,7 +81,7 @@ export class NodegapStack extends Stack {
         job: 'audit',
         function: set.audit.function,
         clusters: network.clusters,
-        everySeconds: daySeconds,
+        when: daily,
         deadLetters: scanDeadLetters,
       });
       schedules.node.addDependency(config.resource);

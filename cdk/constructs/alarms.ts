@@ -52,6 +52,12 @@ export class Alarms extends Construct {
       above: 0,
       periods: 3,
     });
+    this.#alarm(`${network}-audit-errors`, {
+      says: `The daily audit fails in network ${network}, or for some of its clusters. See the log of the audit function.`,
+      metric: set.audit.function.metricErrors({ period: Duration.hours(1) }),
+      above: 0,
+      periods: 1,
+    });
     const window = Duration.seconds(Math.max(300, 5 * this.#props.scanSeconds));
     this.#alarm(`${network}-scan-silent`, {
       says: `No scan has run in network ${network} for ${window.toMinutes()} minutes. Is the schedule on?`,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -25,9 +26,21 @@ export interface ClusterSchedulesProps {
   job: keyof typeof jobs;
   function: IFunction;
   clusters: ClusterConfig[];
-  /** Seconds between two runs, in whole minutes. */
-  everySeconds: number;
+  /** When it is done, for each cluster. */
+  when(cluster: ClusterConfig): ScheduleExpression;
   deadLetters: Queue;
+}
+
+/**
+ * Once a day, at a minute (UTC) that follows from the name of the cluster: many clusters are not
+ * audited all at once, and none moves when another comes.
+ */
+export function daily({ name }: ClusterConfig): ScheduleExpression {
+  const minute = createHash('sha256').update(name).digest().readUInt32BE(0) % (24 * 60);
+  return ScheduleExpression.cron({
+    hour: String(Math.floor(minute / 60)),
+    minute: String(minute % 60),
+  });
 }
 
 /** One schedule per cluster. */
@@ -57,7 +70,7 @@ export class ClusterSchedules extends Construct {
         // A longer one is left to CloudFormation: cut names of two clusters could be the same.
         ...(scheduleName.length <= maxScheduleName ? { scheduleName } : {}),
         description: `nodegap: ${props.job} of cluster ${cluster.name}`,
-        schedule: ScheduleExpression.rate(Duration.seconds(props.everySeconds)),
+        schedule: props.when(cluster),
         target: new LambdaInvoke(props.function, {
           // The target would add every version and alias of the function to the role.
           role: role.withoutPolicyUpdates(),

@@ -217,7 +217,7 @@ describe('a function', () => {
 
 describe('a schedule', () => {
   const all = Object.values(resourcesOf(europe, 'AWS::Scheduler::Schedule'));
-  const isAudit = ({ Properties }: Resource) => Properties.ScheduleExpression === 'rate(1 day)';
+  const isAudit = ({ Properties }: Resource) => Properties.ScheduleExpression.startsWith('cron(');
   const schedules = all.filter((each) => !isAudit(each));
 
   it('has the cluster audited once a day, and tries for hours', () => {
@@ -238,6 +238,12 @@ describe('a schedule', () => {
     const inputs = schedules.map(({ Properties }) => JSON.parse(Properties.Target.Input));
     expect(inputs).toEqual([{ cluster: 'blue' }, { cluster: 'teal' }, { cluster: 'green' }]);
   });
+  it('spreads the audits over the day, each at the same time every day', () => {
+    const times = all.filter(isAudit).map(({ Properties }) => Properties.ScheduleExpression);
+    for (const time of times) expect(time).toMatch(/^cron\(\d{1,2} \d{1,2} \* \* \? \*\)$/);
+    expect(new Set(times).size).toBe(times.length);
+  });
+
 
   it('follows the interval of the configuration and calls the scan of its network', () => {
     const target = ({ Properties }: Resource) => [
@@ -322,6 +328,7 @@ describe('an alarm', () => {
       'nodegap-public-red-overdue-nodes',
       'nodegap-public-scan-errors',
       'nodegap-public-scan-silent',
+      'nodegap-public-audit-errors',
       'nodegap-scan-dead-letters',
     ]);
     for (const { Properties } of alarms) {
