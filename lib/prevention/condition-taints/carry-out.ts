@@ -3,15 +3,20 @@
 import type { BreakerConfig } from '../../config/model.ts';
 import { isKubernetesError } from '../../errors.ts';
 import type { Node } from '../../kubernetes/objects.ts';
-import type { ClusterWriter, StateTable } from '../../ports.ts';
+import type { ClusterReader, ClusterWriter, JsonPatchOperation, StateTable } from '../../ports.ts';
 import { takeTurn } from '../../safety/reopening.ts';
 import { conditionTaintPatch } from './mark.ts';
 import type { TaintVerdict } from './model.ts';
+import { isSameGround } from './same-ground.ts';
 
 /** Patches at the same time. */
 const streams = 10;
+/** How often a patch is made anew for a node that somebody else keeps writing to. */
+const attempts = 20;
 /** Patches of one run; the next one does the rest. */
 export const mostPatches = 200;
+
+type NodeClient = Pick<ClusterReader, 'getNode'> & Pick<ClusterWriter, 'patchNode'>;
 
 export type TaintAction = Extract<TaintVerdict, { kind: 'add' | 'remove' }>;
 
@@ -42,11 +47,12 @@ export function actionsByNode(verdicts: readonly TaintVerdict[]): NodeActions[] 
 }
 
 /**
- * One patch a node, on the very state that was decided on. A conflict is left to the next run; any
- * other failure stops the run and is thrown when the patches under way have ended.
+ * One patch a node, on the very state that was decided on, or on a younger one on which the same
+ * holds. A node that has become another matter is left to the next run; any other failure stops the
+ * run and is thrown when the patches under way have ended.
  */
 export async function carryOutTaints(
-  writer: Pick<ClusterWriter, 'patchNode'>,
+  client: NodeClient,
   table: StateTable,
   wanted: readonly NodeActions[],
   {
@@ -78,8 +84,9 @@ export async function carryOutTaints(
             : [],
         );
         const remove = actions.flatMap((each) => (each.kind === 'remove' ? [each.name] : []));
-        const patch = conditionTaintPatch(node, { add, remove }, installation, now);
-        await writer.patchNode(node.metadata.name, patch);
+        await patchUntilItMeets(client, node, installation, (read) =>
+          conditionTaintPatch(read, { add, remove }, installation, now),
+        );
         result.done.push({ node, actions });
       } catch (error) {
         if (isKubernetesError(error, 'conflict', 'not-found')) {
@@ -94,6 +101,27 @@ export async function carryOutTaints(
   await Promise.all(Array.from({ length: Math.min(streams, todo.length) }, worker));
   if (failures.length > 0) throw failures[0];
   return result;
+}
+
+/** Throws the conflict when the node is another matter by now, or is written to all the time. */
+async function patchUntilItMeets(
+  client: NodeClient,
+  node: Node,
+  installation: string,
+  patchFor: (read: Node) => JsonPatchOperation[],
+): Promise<void> {
+  let read = node;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await client.patchNode(node.metadata.name, patchFor(read));
+      return;
+    } catch (error) {
+      if (!isKubernetesError(error, 'conflict') || attempt === attempts) throw error;
+      const found = await client.getNode(node.metadata.name);
+      if (found === undefined || !isSameGround(node, found, installation)) throw error;
+      read = found;
+    }
+  }
 }
 
 /** In a scope that reopens each new node takes a turn first; who has none is not tainted. */
