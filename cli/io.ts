@@ -6,6 +6,7 @@ import type { AccountClient, AccountClientOptions } from '../lib/aws/account-cli
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { UsageError } from '../lib/errors.ts';
 import type { KubeconfigConnection, KubeconfigOptions } from '../lib/kubernetes/kubeconfig.ts';
+import type { NodeGroupReads } from '../lib/prevention/sources/node-groups.ts';
 import { createStyle, type Style } from '../lib/report/style.ts';
 import { realClock, type SleepingClock } from '../local/clock.ts';
 import type { TaskHandler } from '../local/workflow/runner.ts';
@@ -46,6 +47,8 @@ export interface Io {
   waiting: SleepingClock;
   /** Stands between the machine of `remediate` and its handlers: for tests. */
   wrapHandler?: (name: string, handler: TaskHandler) => TaskHandler;
+  /** Asks EKS and EC2 of a region, under the credentials of the user. */
+  nodeGroups(region: string): Promise<NodeGroupReads>;
   /** A function of the stack in an AWS account, and who calls it. */
   account(options: AccountClientOptions): Promise<Pick<AccountClient, 'ask' | 'identity'>>;
 }
@@ -72,6 +75,11 @@ export function processIo(): Io {
     onSignal: onProcessSignal,
     exitNow: (code) => process.exit(code),
     waiting: realClock,
+    async nodeGroups(region) {
+      demandNode('talks to AWS');
+      const { nodeGroupReadsOf } = await import('../lib/aws/node-group-access.ts');
+      return nodeGroupReadsOf(region);
+    },
     async account(options) {
       demandNode('talks to AWS');
       const { AccountClient } = await import('../lib/aws/account-client.ts');

@@ -4,12 +4,14 @@
  */
 import { basename, extname, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { LocatedConfig } from '../lib/config/load.ts';
 import type { ClusterConfig, Config } from '../lib/config/model.ts';
 import { UsageError } from '../lib/errors.ts';
 import { createPlainReads } from '../lib/kubernetes/plain-reads.ts';
 import type { PreventionFacts } from '../lib/prevention/facts.ts';
 import { readLiveFacts } from '../lib/prevention/sources/live.ts';
 import { readManifests } from '../lib/prevention/sources/manifests.ts';
+import { withNodeGroups } from '../lib/prevention/sources/node-groups.ts';
 import { auditDumpHint, factsOfObjects } from '../lib/prevention/sources/objects.ts';
 import { rawOf } from '../lib/prevention/sources/raw.ts';
 import { plural } from '../lib/report/words.ts';
@@ -63,7 +65,29 @@ export async function readPreventionView(
   const { config, cluster } = settingsOf(io, located, facts.cluster, facts.source !== 'cluster');
   // The modes of other clusters say nothing of this one.
   const own = { ...config, clusters: [cluster] };
-  return { facts: { ...facts, cluster: cluster.name }, config: own, cluster };
+  const named = { ...facts, cluster: cluster.name };
+  return { facts: await withAttachers(io, named, located, cluster), config: own, cluster };
+}
+
+/**
+ * Node groups are known to AWS alone, which is asked only of a live cluster that the configuration
+ * names: its region is not known otherwise.
+ */
+async function withAttachers(
+  io: Io,
+  facts: PreventionFacts,
+  located: LocatedConfig | undefined,
+  { name, region }: ClusterConfig,
+): Promise<PreventionFacts> {
+  if (facts.source !== 'cluster') return facts;
+  if (!located?.config.clusters.some((each) => each.name === name)) {
+    const reason = 'node groups and launch templates need a --config that names the cluster';
+    const unchecked = { kind: 'not-checked', reason } as const;
+    return { ...facts, nodeGroups: unchecked, launchTemplates: unchecked };
+  }
+  return withProgress(io, `asking AWS about the node groups of ${name}`, async () =>
+    withNodeGroups(facts, await io.nodeGroups(region)),
+  );
 }
 
 async function readFacts(io: Io, options: PreventionOptions): Promise<PreventionFacts> {

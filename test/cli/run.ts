@@ -30,6 +30,7 @@ export interface RunOptions {
   columns?: number;
   connect?: Io['connect'];
   account?: Io['account'];
+  nodeGroups?: Io['nodeGroups'];
   /** Gets what ends the command, as Ctrl-C does. */
   onInterrupt?: Io['onInterrupt'];
   /** The present, ISO 8601. */
@@ -68,6 +69,11 @@ export async function nodegap(argv: string[], options: RunOptions = {}): Promise
       throw new Error(`this test does not end its process (${code})`);
     },
     waiting: options.waiting ?? new JumpClock(Date.parse(options.at ?? noon)),
+    nodeGroups:
+      options.nodeGroups ??
+      (() => {
+        throw new Error('this test asks no AWS account');
+      }),
     account:
       options.account ??
       (() => {

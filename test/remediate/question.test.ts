@@ -41,6 +41,9 @@ async function whenAsked(tell: (asked: Asked) => Promise<void>): Promise<void> {
       exitNow: (code) => {
         throw new Error(`this test does not end its process (${code})`);
       },
+      nodeGroups: () => {
+        throw new Error('this test asks no AWS account');
+      },
       account: () => {
         throw new Error('this test asks no AWS account');
       },
