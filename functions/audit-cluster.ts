@@ -31,14 +31,15 @@ const mostLogged = 100;
 export interface AuditResult {
   findings: Record<AuditSeverity, number>;
   notChecked: number;
-  /** What people were told of. */
+  /** Errors and warnings that people were told of. */
   fresh: number;
   ended: number;
 }
 
 /**
  * The daily audit of one cluster. It looks at neither ConfigMaps, Secrets nor usage, which the
- * command line does under the rights of its user. People hear of it when something has changed.
+ * command line does under the rights of its user. People hear of it when errors or
+ * warnings have come or gone.
  */
 export function makeHandler(ports: AuditPorts) {
   return async (event: unknown): Promise<AuditResult> => {
@@ -78,7 +79,7 @@ async function audit(ports: AuditPorts, cluster: string): Promise<AuditResult> {
 
   const before = await ports.table.get(auditKey(cluster));
   const news = auditNews(report, before === undefined ? [] : textsOf(before, 'known'));
-  if (news.fresh.length > 0 || news.ended > 0) {
+  if (news.fresh.length > 0 || news.ended.length > 0) {
     // Told first: a notice that comes twice is better than one that never comes.
     await ports.notifier.notify(auditNotice(report, news));
     const item = { ...auditKey(cluster), known: news.known, at: ports.clock.now() };
@@ -88,7 +89,7 @@ async function audit(ports: AuditPorts, cluster: string): Promise<AuditResult> {
     findings,
     notChecked: report.notChecked.length,
     fresh: news.fresh.length,
-    ended: news.ended,
+    ended: news.ended.length,
   };
 }
 

@@ -96,7 +96,8 @@ describe('the daily audit', () => {
     const { audit, notices, counted, lines } = installation();
     const first = await audit({ cluster: 'prod' });
     const all = first.findings.error + first.findings.warning + first.findings.note;
-    expect(first.fresh).toBe(all);
+    expect(first.fresh).toBe(first.findings.error + first.findings.warning);
+    expect(first.fresh).toBeGreaterThan(0);
     expect(all).toBeGreaterThan(0);
     expect(counted).toEqual({
       'AuditFindings error': first.findings.error,

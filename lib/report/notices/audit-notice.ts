@@ -1,10 +1,15 @@
 import type { Notice } from '../../ports.ts';
-import { type AuditFinding, type AuditReport, auditSeverities } from '../../prevention/findings.ts';
-import type { AuditNews } from '../../prevention/known-findings.ts';
+import {
+  type AuditFinding,
+  type AuditReport,
+  auditSeverities,
+  type NotChecked,
+} from '../../prevention/findings.ts';
+import { type AuditNews, findingText } from '../../prevention/known-findings.ts';
 import { plural } from '../words.ts';
 import { noticeFrom } from './notice.ts';
 
-/** Findings that stand in one notice. */
+/** Of each list so many stand in one notice. */
 const most = 10;
 
 /** What changed in the daily audit since people last heard of it. */
@@ -12,9 +17,8 @@ export function auditNotice(report: AuditReport, { fresh, ended }: AuditNews): N
   const { cluster, findings, notChecked } = report;
   const changes = [
     ...(fresh.length > 0 ? [`found ${plural(fresh.length, 'new thing')} to mend`] : []),
-    ...(ended > 0 ? [`sees ${plural(ended, 'earlier finding')} ended`] : []),
+    ...(ended.length > 0 ? [`sees ${plural(ended.length, 'earlier finding')} ended`] : []),
   ];
-  const more = fresh.length - most;
   return noticeFrom({
     cluster,
     about: { kind: 'audit' },
@@ -23,11 +27,11 @@ export function auditNotice(report: AuditReport, { fresh, ended }: AuditNews): N
     first: `The audit of cluster ${cluster} ${changes.join(', and ')}`,
     happened: [
       ...fresh.slice(0, most).flatMap(linesOf),
-      ...(more > 0 ? [`And ${more} more`] : []),
+      ...andMore(fresh),
+      ...ended.slice(0, most).map((text) => `Ended: ${text}`),
+      ...andMore(ended),
       findings.length === 0 ? 'Nothing is left to mend' : `In all: ${countsText(findings)}`,
-      ...(notChecked.length > 0
-        ? [`Not everything could be checked: ${plural(notChecked.length, 'gap')} in what was seen`]
-        : []),
+      ...notCheckedLines(notChecked),
     ],
     next: ['nodegap audits the cluster again in a day, and tells only of what has changed'],
     todo:
@@ -38,10 +42,18 @@ export function auditNotice(report: AuditReport, { fresh, ended }: AuditNews): N
   });
 }
 
-function linesOf({ severity, check, subject, message }: AuditFinding): string[] {
-  const { kind, namespace, name } = subject;
-  const place = namespace === undefined ? name : `${namespace}/${name}`;
-  return [`${severity} ${check}, ${kind} ${place}:`, `  ${message}`];
+function linesOf(finding: AuditFinding): string[] {
+  return [`${findingText(finding)}:`, `  ${finding.message}`];
+}
+
+function andMore({ length }: readonly unknown[]): string[] {
+  return length > most ? [`And ${length - most} more`] : [];
+}
+
+/** One line a reason, since one right that is missing stops many checks. */
+function notCheckedLines(notChecked: readonly NotChecked[]): string[] {
+  const reasons = [...new Set(notChecked.map(({ reason }) => reason))];
+  return [...reasons.slice(0, most).map((reason) => `Not checked: ${reason}`), ...andMore(reasons)];
 }
 
 /** For example `2 errors, 1 note`. */
