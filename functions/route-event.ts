@@ -11,7 +11,13 @@ import {
 import { Episodes, executionName } from '../lib/safety/episodes.ts';
 import { LeavingStore } from '../lib/safety/leaving.ts';
 import { admissions } from './shared/admission-ports.ts';
-import { awsPorts, lambdaHandler, startScan, workflow } from './shared/aws-ports.ts';
+import {
+  awsPorts,
+  lambdaHandler,
+  startScan,
+  startTaintConditions,
+  workflow,
+} from './shared/aws-ports.ts';
 import type { Ports } from './shared/ports.ts';
 import { type AdmissionStarter, admitIn, admitLaunched } from './shared/start-admission.ts';
 import { parseEvent } from './shared/task.ts';
@@ -19,6 +25,8 @@ import { parseEvent } from './shared/task.ts';
 export interface ScanStarter {
   /** Makes a scan of that cluster run now, without waiting for it. */
   startScan(cluster: string): Promise<void>;
+  /** The same for a run of taint-conditions. */
+  startTaintConditions(cluster: string): Promise<void>;
 }
 
 export type RouterPorts = Pick<
@@ -74,6 +82,13 @@ async function follow(ports: RouterPorts, route: Route): Promise<string> {
       return startAttempt(ports, route);
     case 'admission':
       return route.cluster === undefined ? admitLaunched(ports) : admitIn(ports, route.cluster);
+    case 'condition-taints': {
+      const { config } = await ports.config();
+      const known = config.clusters.some(({ name }) => name === route.cluster);
+      if (!known) return 'a cluster that is not configured';
+      await ports.startTaintConditions(route.cluster);
+      return 'taint-conditions started';
+    }
   }
 }
 
@@ -115,6 +130,6 @@ export async function startAttempt(
 }
 
 export const handler = lambdaHandler(
-  () => awsPorts({ workflow, startScan, admissions }),
+  () => awsPorts({ workflow, startScan, startTaintConditions, admissions }),
   makeHandler,
 );

@@ -12,13 +12,13 @@ import {
   actionableGaps,
   type FaultVerdict,
 } from '../lib/remediation/actionable.ts';
+import { admissionWanted, gapFound } from '../lib/remediation/bus-events.ts';
 import { compareStatus } from '../lib/remediation/compare-status.ts';
 import { finishCommitted } from '../lib/remediation/finish-committed.ts';
 import { keepEpisodes } from '../lib/remediation/keep-episodes.ts';
 import { usualDurations } from '../lib/remediation/observer.ts';
 import { holdBack } from '../lib/remediation/outside.ts';
 import { ReplacementStore } from '../lib/remediation/replacement-store.ts';
-import { admissionWanted, gapFound } from '../lib/remediation/route.ts';
 import { planScan, type ScanPlan, workedOn } from '../lib/remediation/scan-plan.ts';
 import { settleQuestions } from '../lib/remediation/settle-questions.ts';
 import { type ClusterReading, readCluster } from '../lib/remediation/situation.ts';
@@ -41,6 +41,7 @@ import {
   readers,
   workflow,
 } from './shared/aws-ports.ts';
+import { askForConditionTaints } from './shared/condition-taints-due.ts';
 import { observers } from './shared/observer-ports.ts';
 import type { JudgingPorts, Ports } from './shared/ports.ts';
 import { costOf } from './shared/read-cost.ts';
@@ -116,6 +117,7 @@ export function makeHandler(ports: ScanPorts) {
     if (anyStartupTaint(reading.facts.nodes)) {
       await ports.publisher.publish([{ detailType: admissionWanted, detail: { cluster } }]);
     }
+    await askForConditionTaints(ports, reading);
     await keepEpisodes(ports, reading, new Set(slots.map((slot) => slot.nodeUid)));
     const result = await summarise(ports, reading, verdicts, plan, disagreeing);
     await closeQuestions(ports, reading, slots);

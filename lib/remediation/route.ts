@@ -6,10 +6,9 @@
 import { parseTime } from '../clock.ts';
 import type { PersonRequest } from '../safety/episode-items.ts';
 import * as z from '../zod.ts';
+import { admissionWanted, conditionTaintsDue, gapFound, nodeRequested } from './bus-events.ts';
 
-export const gapFound = 'Node Gap Found';
-export const nodeRequested = 'Node Requested';
-export const admissionWanted = 'Admission Wanted';
+export { admissionWanted, conditionTaintsDue, gapFound, nodeRequested } from './bus-events.ts';
 
 export interface AttemptRoute {
   kind: 'attempt';
@@ -30,6 +29,8 @@ export type Route =
   | { kind: 'rescan'; cluster?: string }
   /** A scan saw a startup taint. Without a cluster: an instance was launched, whosever it is. */
   | { kind: 'admission'; cluster?: string }
+  /** A scan saw a condition, or a taint for one, that may be due. */
+  | { kind: 'condition-taints'; cluster: string }
   | { kind: 'drop'; why: string };
 
 /** An EventBridge event as SQS carries it. */
@@ -105,6 +106,10 @@ export function ownRoute(detailType: string, detail: Record<string, unknown>): R
     case admissionWanted: {
       const parsed = clusterDetail.safeParse(detail);
       return parsed.success ? { kind: 'admission', cluster: parsed.data.cluster } : broken();
+    }
+    case conditionTaintsDue: {
+      const parsed = clusterDetail.safeParse(detail);
+      return parsed.success ? { kind: 'condition-taints', cluster: parsed.data.cluster } : broken();
     }
     case nodeRequested:
       return requested(detail);
