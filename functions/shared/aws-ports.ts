@@ -163,13 +163,28 @@ export function publisher({ environment, random, sleep }: CorePorts): Ports['pub
 }
 
 /** Makes the scan function of a cluster's network run now, without waiting for it. */
-export function startScan({ environment, clusterOf }: CorePorts): (name: string) => Promise<void> {
+export function startScan(core: CorePorts): (name: string) => Promise<void> {
+  return starter(core, core.environment.SCAN_FUNCTIONS, 'NoScanFunction', 'scan function');
+}
+
+/** The same for the function taint-conditions. */
+export function startTaintConditions(core: CorePorts): (name: string) => Promise<void> {
+  const functions = core.environment.TAINT_CONDITIONS_FUNCTIONS;
+  return starter(core, functions, 'NoTaintConditionsFunction', 'function taint-conditions');
+}
+
+function starter(
+  { clusterOf }: CorePorts,
+  functions: Record<string, string> | undefined,
+  code: string,
+  called: string,
+): (cluster: string) => Promise<void> {
   const lambda = new LambdaClient({});
   return async (name) => {
     const { network } = await clusterOf(name);
-    const functionName = environment.SCAN_FUNCTIONS?.[network];
+    const functionName = functions?.[network];
     if (functionName === undefined) {
-      throw new NodegapError('NoScanFunction', `no scan function works in network ${network}`);
+      throw new NodegapError(code, `no ${called} works in network ${network}`);
     }
     await lambda.send(
       new InvokeCommand({

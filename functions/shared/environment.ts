@@ -16,6 +16,8 @@ const environmentSchema = z.object({
   ADMIT_MACHINES: z.optional(jsonRecord()),
   /** JSON: name of the scan function of each network. */
   SCAN_FUNCTIONS: z.optional(jsonRecord()),
+  /** JSON: name of the function taint-conditions of each network. */
+  TAINT_CONDITIONS_FUNCTIONS: z.optional(jsonRecord()),
   /** The network whose clusters the function reaches. */
   NETWORK: z.optional(text),
   /** Of the functions that save evidence. */
