@@ -126,6 +126,16 @@ class Judge {
       return waits('startup-node-not-ready', 'the node itself is not Ready');
     }
     const taints = sortTaints(node, this.#startupTaints);
+    const shutOut = behind.find(
+      (owner) =>
+        owner.selection(node) === undefined && intentOf(node, taints, owner).kind !== 'eligible',
+    );
+    if (shutOut !== undefined && this.#isYoung(node)) {
+      return waits(
+        'startup-pod-shut-out',
+        `${shutOut.key} does not tolerate a taint of the node that may still go away`,
+      );
+    }
     const meant = behind.filter((owner) => intentOf(node, taints, owner).kind === 'eligible');
     for (const owner of meant) {
       const lacking = this.#lacking(node, owner);
@@ -139,6 +149,13 @@ class Judge {
     const besides = others.length === 0 ? '' : `; not meant for this node: ${others.join(', ')}`;
     const message = `Ready for the soak time: ${meant.map(({ key }) => key).join(', ')}${besides}`;
     return { name, because: 'proved', message };
+  }
+
+  /** Taints of others come and go while a node is set up, those that nobody configured too. */
+  #isYoung({ metadata }: Node): boolean {
+    const { config, now } = this.#input;
+    const created = parseTime(metadata.creationTimestamp);
+    return created === undefined || now - created < config.timings.nodeGrace * 1000;
   }
 
   /** What a DaemonSet that is meant for the node still has to show there. */

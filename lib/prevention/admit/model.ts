@@ -37,6 +37,7 @@ export type WaitingCode =
   | 'startup-node-unregistered'
   | 'startup-node-uninitialised'
   | 'startup-node-not-ready'
+  | 'startup-pod-shut-out'
   | 'startup-pod-missing'
   | 'startup-pod-not-ready'
   | 'startup-soaking';

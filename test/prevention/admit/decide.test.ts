@@ -188,8 +188,17 @@ describe('a startup taint', () => {
       'nothing-to-prove',
     ],
     [
-      'comes off where its DaemonSet does not tolerate a taint of others',
+      'stays on a young node where its DaemonSet does not tolerate a taint of others',
       { nodes: [young({ taints: [startup(), { key: 'gpu', effect: 'NoSchedule' }] })] },
+      'startup-pod-shut-out',
+    ],
+    [
+      'comes off when that taint has outlived the grace of the node',
+      {
+        nodes: [
+          young({ age: 10 * minute, taints: [startup(), { key: 'gpu', effect: 'NoSchedule' }] }),
+        ],
+      },
       'nothing-to-prove',
     ],
     [
