@@ -14,6 +14,17 @@ export function simulatedServices(cluster: SimulatedCluster, describeCluster: un
   const { autoScaling, instanceStatuses } = cluster;
   return {
     'eks:DescribeCluster': async () => ({ json: describeCluster }),
+    'eks:ListNodegroups': async () => ({
+      json: {
+        nodegroups: [
+          ...new Set(
+            cluster
+              .list('nodes')
+              .flatMap(({ metadata }) => metadata.labels?.['eks.amazonaws.com/nodegroup'] ?? []),
+          ),
+        ],
+      },
+    }),
     'eks:DescribeNodegroup': async ({ path }) => {
       const [, , name = '', , group = ''] = path.split('/').map(decodeURIComponent);
       const found = await autoScaling.nodeGroup(name, group);
@@ -28,6 +39,8 @@ export function simulatedServices(cluster: SimulatedCluster, describeCluster: un
             status,
             health: { issues: issues.map((code) => ({ code })) },
             resources: { autoScalingGroups: scalingGroups.map((each) => ({ name: each })) },
+            taints: [{ key: foreignTaint, effect: 'NO_SCHEDULE' }],
+            launchTemplate: { id: 'lt-1', name: 'general', version: '7' },
           },
         },
       };
@@ -78,6 +91,19 @@ export function simulatedServices(cluster: SimulatedCluster, describeCluster: un
       });
       return ec2Reply('DescribeInstanceStatus', set('instanceStatusSet', items));
     },
+    'ec2:DescribeLaunchTemplateVersions': async (call) => {
+      const parameters = parametersOf(call);
+      const newest = parameters.get('LaunchTemplateVersion.1') === '$Latest';
+      const template = (id: string, version: string, userData: string) =>
+        fields({ launchTemplateId: id, launchTemplateName: id, versionNumber: version }) +
+        `<launchTemplateData>${fields({ userData: btoa(userData) })}</launchTemplateData>`;
+      return ec2Reply(
+        'DescribeLaunchTemplateVersions',
+        set('launchTemplateVersionSet', [
+          template(newest ? 'lt-2' : 'lt-1', newest ? '3' : '7', secretUserData),
+        ]),
+      );
+    },
     'autoscaling:DescribeAutoScalingInstances': async (call) => {
       const found = await autoScaling.memberOf(
         parametersOf(call).get('InstanceIds.member.1') ?? '',
@@ -105,6 +131,17 @@ export function simulatedServices(cluster: SimulatedCluster, describeCluster: un
     },
   };
 }
+
+/** A taint of the node groups that nothing here tolerates by name. */
+const foreignTaint = 'example.com/special';
+
+export const secretOfUserData = 'pa55-of-the-proxy';
+
+/** What a node of the cluster `prod` boots with. */
+const secretUserData = `#!/bin/bash
+export PROXY_PASSWORD=${secretOfUserData}
+/etc/eks/bootstrap.sh prod --kubelet-extra-args '--register-with-taints=nodegap.dev/startup-nobody=:NoExecute'
+`;
 
 function parametersOf({ body }: RecordedCall): URLSearchParams {
   return new URLSearchParams(body);

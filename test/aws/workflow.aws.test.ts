@@ -10,10 +10,11 @@ import { randomUUID } from 'node:crypto';
 import type { HistoryEvent } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { setFunctions } from '../../cdk/functions.ts';
+import type { AuditResult } from '../../functions/audit-cluster.ts';
 import { AccountClient } from '../../lib/aws/account-client.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GapRecordStore } from '../../lib/gap/record-store.ts';
-import { nodeRequested } from '../../lib/remediation/route.ts';
+import { nodeRequested } from '../../lib/remediation/bus-events.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import type { SimulatedCluster } from '../../local/cluster/simulated-cluster.ts';
 import { loadDefinition } from '../../local/workflow/definition.ts';
@@ -29,6 +30,7 @@ import { functionPolicies } from '../permissions/role-policies.ts';
 import { type Account, account, openAccount, region, sqsEvent } from './account.ts';
 import { cluster, type ExecutionView, type Installation, install } from './installation.ts';
 import { forwarded } from './samples.ts';
+import { secretOfUserData } from './simulated-services.ts';
 
 let aws: Account;
 const installations: Installation[] = [];
@@ -351,6 +353,31 @@ describe.concurrent('remediate-node', () => {
       expect((await ended(nodegap, second)).output?.report.code).toBe('recovered');
       expect(nodegap.traces(bad.node)).toEqual([]);
     });
+  });
+});
+
+describe('audit-cluster', () => {
+  it('tells once what it finds, and nothing of user data but taints and labels', async () => {
+    const nodegap = await installed('audit', '', 'holdDown: 1s', 'network: public', 'node-group');
+    const first = await nodegap.call<AuditResult>('audit-cluster', { cluster });
+    expect(first.fresh).toBeGreaterThan(0);
+    expect(first.fresh).toBe(first.findings.error + first.findings.warning);
+    const told = await nodegap.notices();
+    expect(told).toMatchObject([{ kind: 'report', subject: `nodegap: audit of ${cluster}` }]);
+    // The user data was read: nobody takes the taint off that it puts on.
+    expect(told[0]?.body).toContain('nodegap.dev/startup-nobody');
+    expect(nodegap.metrics).toContain(`AuditFindings ${cluster} error ${first.findings.error}`);
+    expect(nodegap.calledBy('audit-cluster')).toEqual(
+      expect.arrayContaining(['eks:ListNodegroups', 'ec2:DescribeLaunchTemplateVersions']),
+    );
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      expect(writesOf(nodegap, method).filter((path) => !path.includes('/events'))).toEqual([]);
+    }
+
+    expect(await nodegap.call('audit-cluster', { cluster })).toEqual({ ...first, fresh: 0 });
+    expect(await nodegap.notices()).toHaveLength(1);
+    const kept = await nodegap.ports.table.get({ pk: `cluster#${cluster}`, sk: 'audit' });
+    expect(JSON.stringify([kept, nodegap.logs, told])).not.toContain(secretOfUserData);
   });
 });
 

@@ -36,6 +36,7 @@ export function operationOf({ service, method, path, target, body }: AwsCall): s
 const restRoutes: [service: string, method: string, path: RegExp, operation: string][] = [
   ['lambda', 'POST', /^\/2015-03-31\/functions\/[^/]+\/invocations$/, 'Invoke'],
   ['eks', 'GET', /^\/clusters\/[^/]+$/, 'DescribeCluster'],
+  ['eks', 'GET', /^\/clusters\/[^/]+\/node-groups$/, 'ListNodegroups'],
   ['eks', 'GET', /^\/clusters\/[^/]+\/node-groups\/[^/]+$/, 'DescribeNodegroup'],
   ['s3', 'PUT', /^\/[^/]+\/.+$/, 'PutObject'],
   ['arc-zonal-shift', 'GET', /^\/zonalshifts$/, 'ListZonalShifts'],
@@ -152,6 +153,13 @@ const rules: Record<string, Rule> = {
       context: {},
     },
   ],
+  'eks:ListNodegroups': ({ path, arn }) => [
+    {
+      action: 'eks:ListNodegroups',
+      resource: arn('eks', `cluster/${path.split('/')[2]}`),
+      context: {},
+    },
+  ],
   'eks:DescribeNodegroup': ({ path, arn }) => {
     const [, , cluster, , group] = path.split('/');
     const anyId = '00000000-0000-0000-0000-000000000000';
@@ -172,6 +180,7 @@ const rules: Record<string, Rule> = {
       'autoscaling:DescribeInstanceRefreshes',
       'ec2:DescribeInstanceStatus',
       'ec2:DescribeInstances',
+      'ec2:DescribeLaunchTemplateVersions',
     ].map((action) => [action, () => [{ action, resource: '*', context: {} }]]),
   ),
   'autoscaling:TerminateInstanceInAutoScalingGroup': ({ body, arn, account }) => {
