@@ -3,6 +3,7 @@
  * as the actuator under the RBAC that `nodegap rbac` prints.
  */
 import { randomUUID } from 'node:crypto';
+import type { AdmitResult } from '../../../functions/admit-nodes.ts';
 import { startAttempt } from '../../../functions/route-event.ts';
 import type { ScanResult } from '../../../functions/scan-cluster.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -27,14 +28,14 @@ import type { Node } from '../../../lib/kubernetes/objects.ts';
 import type { Transport } from '../../../lib/kubernetes/transport.ts';
 import { createWriter } from '../../../lib/kubernetes/writer.ts';
 import { systemPacing } from '../../../lib/pacing.ts';
-import type { AttemptInput, Notice } from '../../../lib/ports.ts';
+import type { AdmissionInput, AttemptInput, Notice } from '../../../lib/ports.ts';
 import { readCluster } from '../../../lib/remediation/situation.ts';
 import { Slots } from '../../../lib/safety/slots.ts';
 import { ScaledClock } from '../../../local/clock.ts';
 import { Embedded, type EmbeddedOptions } from '../../../local/embedded.ts';
 import { MemoryEvidence } from '../../../local/memory-evidence.ts';
 import { MemoryTable } from '../../../local/memory-table.ts';
-import { loadDefinition } from '../../../local/workflow/definition.ts';
+import { loadAdmitDefinition, loadDefinition } from '../../../local/workflow/definition.ts';
 import type { WorkflowEvent } from '../../../local/workflow/runner.ts';
 import type { ControlPlane, OwnActuator } from '../harness/control-plane.ts';
 import { waitFor } from '../harness/wait.ts';
@@ -123,6 +124,9 @@ export class Operator {
   readonly scans: ScanResult[] = [];
   readonly notices: Notice[] = [];
   readonly events: WorkflowEvent[] = [];
+  /** What the passes of `admit-nodes` answered. */
+  readonly passes: AdmitResult[] = [];
+  readonly admissions: WorkflowEvent<AdmissionInput>[] = [];
   readonly #table = new MemoryTable();
   readonly #clock: ScaledClock;
   readonly #config: LoadedConfig;
@@ -138,7 +142,7 @@ export class Operator {
     config: LoadedConfig,
     clock: ScaledClock,
     connection: Connection,
-    definition: Awaited<ReturnType<typeof loadDefinition>>,
+    definitions: Pick<EmbeddedOptions, 'definition' | 'admitDefinition'>,
     options: OperatorOptions,
   ) {
     this.#config = config;
@@ -149,6 +153,7 @@ export class Operator {
       const { error } = fields;
       const shown = error === undefined ? fields : { ...fields, error: messageOf(error) };
       this.#lines.push(`${level} ${message} ${JSON.stringify(shown)}`);
+      if (message === 'admit-nodes') this.passes.push(fields.result as AdmitResult);
     };
     const client = {
       ...connection.reader,
@@ -157,7 +162,7 @@ export class Operator {
     this.#embedded = new Embedded({
       clock: this.#clock,
       config,
-      definition,
+      ...definitions,
       table: this.#table,
       evidence: new MemoryEvidence(),
       clients: { connect: async () => client },
@@ -166,6 +171,7 @@ export class Operator {
       log: { info: log('info'), warn: log('warn'), error: log('error') },
       onNotice: (notice) => this.notices.push(notice),
       onWorkflow: (event) => this.events.push(event),
+      onAdmission: (event) => this.admissions.push(event),
       ...(options.installation === undefined ? {} : { installation: options.installation }),
       ...(options.ports ?? {}),
     });
@@ -181,7 +187,9 @@ export class Operator {
     const kubeconfigPath = options.actuator?.kubeconfig ?? cluster.kubeconfig('actuator');
     const connection =
       (await options.connect?.(clock)) ?? (await connectFromKubeconfig({ kubeconfigPath }));
-    return new Operator(config, clock, connection, await loadDefinition(), options);
+    const definition = await loadDefinition();
+    const admitDefinition = await loadAdmitDefinition();
+    return new Operator(config, clock, connection, { definition, admitDefinition }, options);
   }
 
   /** One scan. */
@@ -279,6 +287,47 @@ export class Operator {
     });
   }
 
+  /** Waits until `admit-nodes` has begun and ended that many more passes. */
+  async morePasses(count: number): Promise<void> {
+    // One more: the first to end may have begun before.
+    const enough = this.passes.length + count + 1;
+    await waitFor(() => this.passes.length >= enough, {
+      timeout: 120_000 + count * 60_000,
+      what: `${count} passes of admit-nodes`,
+      describe: () => this.trace(),
+    });
+  }
+
+  /** Executions of `admit-nodes` that have not ended, by number. */
+  admitting(): Map<string, number> {
+    // An event of before may come after the end.
+    const ended = new Set<string>();
+    const running = new Map<string, number>();
+    for (const { execution, kind, input } of this.admissions) {
+      running.set(execution, input.number);
+      if (kind === 'ended') ended.add(execution);
+    }
+    for (const execution of ended) running.delete(execution);
+    return running;
+  }
+
+  /** Ends all executions of `admit-nodes`, as StopExecution does. */
+  async killAdmissions(): Promise<void> {
+    for (const execution of this.admitting().keys()) this.#embedded.admissions?.abort(execution);
+    await waitFor(() => this.admitting().size === 0, {
+      timeout: 60_000,
+      what: 'the executions of admit-nodes to end',
+    });
+  }
+
+  /** Starts one more with the number of one that is at work: both take themselves for the one. */
+  async doubleAdmission(): Promise<void> {
+    const [number] = this.admitting().values();
+    if (number === undefined) throw new Error('admit-nodes is not at work');
+    const input = { cluster: clusterName, number };
+    await this.#embedded.admissions?.start(clusterName, `second-of-${number}`, input);
+  }
+
   /** Nodes on which an attempt has begun, each as often as one has. */
   attempts(): string[] {
     const executions = new Map(this.events.map(({ execution, input }) => [execution, input.node]));
@@ -295,7 +344,7 @@ export class Operator {
   /** What it did so far, for a test that failed. */
   trace(): string {
     return [...this.#failures.map((error) => `scan failed: ${messageOf(error)}`), ...this.#lines]
-      .filter((line) => !/^info (scanned|read) /.test(line))
+      .filter((line) => !/^info (scanned|read|admit-nodes) /.test(line))
       .map((line) => line.slice(0, 600))
       .join('\n');
   }
@@ -305,6 +354,8 @@ export class Operator {
     this.#stopped.abort();
     await this.#scanning;
     await this.#embedded.workflow.settled();
+    // These go on for minutes after the last node, for a launch may follow.
+    await this.killAdmissions();
     this.#connection.transport.close();
     const [cause] = this.#failures.filter((error) => !(this.#disturbed || isLate(error)));
     if (cause !== undefined) throw new Error(this.trace(), { cause });

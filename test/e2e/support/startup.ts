@@ -1,12 +1,16 @@
-/** New nodes with startup taints: pools that attach them, and what became of them. */
-
+/** New nodes with startup taints: who attaches them, and what became of them. */
+import { expect } from 'vitest';
 import type { Node, NodeClaim, Taint } from '../../../lib/kubernetes/objects.ts';
+import type { JsonPatchOperation } from '../../../lib/ports.ts';
 import { startupTaintKey } from '../../../lib/prevention/startup-taint.ts';
 import { ApiError, type KubeClient, pathOf } from '../harness/client.ts';
-import { nodes } from '../harness/state.ts';
+import { isReady, nodes } from '../harness/state.ts';
 import { waitFor } from '../harness/wait.ts';
+import type { ObservedRun } from './observed-run.ts';
+import type { ConfigChanges } from './operator.ts';
 import type { Recorder } from './recorder.ts';
 import type { Scene } from './scene.ts';
+import { wideBreaker } from './several.ts';
 
 const patience = 180_000;
 
@@ -16,6 +20,23 @@ export const initializedLabel = 'karpenter.sh/initialized';
 /** The startup taint of a scene: each has its own, so that no other nodegap knows it. */
 export function ownTaint(scene: string): Taint {
   return { key: startupTaintKey(scene), effect: 'NoSchedule' };
+}
+
+/** The startup taint of an agent that takes it off itself. */
+export const ofAgent: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
+
+/** Seconds for which the DaemonSet must have been Ready. */
+export const soak = 3;
+
+/** Requires the DaemonSet of the scene; a node that has not proved itself is nothing else's matter. */
+export function admitting(scene: Scene, changes: ConfigChanges = {}): ConfigChanges {
+  const entry = { by: 'namespaced-name' as const, namespace: scene.namespace, name: 'agent' };
+  return {
+    requiredDaemonSets: [{ ...entry, action: 'replace', startupTaint: scene.name }],
+    breaker: wideBreaker,
+    ...changes,
+    timings: { nodeGrace: 1200, startupSoak: soak, startupDeadline: 1200, ...changes.timings },
+  };
 }
 
 export function bears({ spec }: Node, { key }: Taint): boolean {
@@ -55,11 +76,73 @@ export async function taint({ cluster }: Scene, node: Node, added: Taint): Promi
   await cluster.kubectl(['taint', 'node', node.metadata.name, `${key}=:${effect}`]);
 }
 
+/** Like `taint`, and demands that nobody else writes to the node meanwhile, until nobody does. */
+export async function putBack(client: KubeClient, name: string, added: Taint): Promise<void> {
+  const path = `/api/v1/nodes/${name}`;
+  await waitFor(
+    async () => {
+      const { metadata, spec } = await client.get<Node>(path);
+      const { resourceVersion } = metadata;
+      const taints = [...(spec.taints ?? []), added];
+      await client.patch(path, { metadata: { resourceVersion }, spec: { taints } });
+      return true;
+    },
+    { timeout: patience, interval: 10, what: `${added.key} to be put on ${name}` },
+  );
+}
+
 /** The recorded states of a node, oldest first. */
 export function statesIn({ changes }: Pick<Recorder<Node>, 'changes'>, of: Node): Node[] {
   return changes
     .map(({ object }) => object)
     .filter(({ metadata }) => metadata.uid === of.metadata.uid);
+}
+
+/**
+ * That each change of nodegap to the node took the startup taint off the very state that it had read
+ * and noted so in its own annotation, and did nothing else. Returns how many there were.
+ */
+export function expectOnlyTakenOff(run: ObservedRun, of: Node, own: Taint): number {
+  const states = statesIn({ changes: run.nodeChanges }, of);
+  const writes = run.writes.filter(
+    ({ resource, name, code }) =>
+      resource === 'nodes' && name === of.metadata.name && ![409, 422].includes(code),
+  );
+  for (const { verb, code, body } of writes) {
+    expect([verb, code]).toEqual(['patch', 200]);
+    const operations = body as JsonPatchOperation[];
+    const valueAt = (path: string) =>
+      operations.find((operation) => operation.path.startsWith(path) && 'value' in operation);
+    const version = valueAt('/metadata/resourceVersion') as { value?: unknown } | undefined;
+    const read = states.find(({ metadata }) => metadata.resourceVersion === version?.value);
+    const sent = valueAt('/spec/taints') as { value?: unknown } | undefined;
+    const before = read?.spec.taints ?? [];
+    expect(before.some(({ key }) => key === own.key)).toBe(true);
+    expect(sent?.value ?? []).toEqual(before.filter(({ key }) => key !== own.key));
+    const changed = operations
+      .filter(({ op, path }) => op !== 'test' && path !== '/metadata/resourceVersion')
+      .map(({ path }) => path);
+    expect(changed).toEqual(['/spec/taints', '/metadata/annotations/nodegap.dev~1admitted']);
+  }
+  return writes.length;
+}
+
+/** Waits until so many nodes of the scene bear none of the taints and have a pod of the workload. */
+export async function takenIn(scene: Scene, count: number, taints: Taint[]): Promise<Node[]> {
+  return waitFor(
+    async () => {
+      const ready = (await scene.nodes()).filter((node) => !taints.some((t) => bears(node, t)));
+      const web = (await scene.webPods()).filter(isReady).map(({ spec }) => spec.nodeName);
+      const used = ready.filter(({ metadata }) => web.includes(metadata.name));
+      return used.length >= count && used;
+    },
+    {
+      timeout: patience,
+      interval: 250,
+      what: `${count} nodes of ${scene.name} with workload`,
+      describe: () => scene.describe(),
+    },
+  );
 }
 
 /**

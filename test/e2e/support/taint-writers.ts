@@ -45,10 +45,13 @@ export class TaintWriter {
   #isOn = false;
   #running = true;
   readonly #way: string;
+  readonly #pause: number;
 
-  constructor(key: string, way: string) {
+  /** `pause`: milliseconds between two tries at most. */
+  constructor(key: string, way: string, pause: number) {
     this.taint = { key, effect: 'NoSchedule' };
     this.#way = way;
+    this.#pause = pause;
   }
 
   async run(client: KubeClient, node: string): Promise<void> {
@@ -67,7 +70,7 @@ export class TaintWriter {
         if (!(error instanceof ApiError) || ![409, 422].includes(error.status)) throw error;
         this.conflicts += 1;
       }
-      await sleep(Math.random() * 40);
+      await sleep(Math.random() * this.#pause);
     }
   }
 
@@ -86,11 +89,11 @@ export class TaintWriter {
 }
 
 /** One writer of each way and one more. */
-export function makeWriters(count: number): TaintWriter[] {
+export function makeWriters(count: number, pause = 40): TaintWriter[] {
   const names = Object.keys(ways);
   return Array.from(
     { length: count },
-    (_, n) => new TaintWriter(`writer-${n}.example/taint`, names[n % names.length] ?? ''),
+    (_, n) => new TaintWriter(`writer-${n}.example/taint`, names[n % names.length] ?? '', pause),
   );
 }
 
