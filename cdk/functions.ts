@@ -78,6 +78,7 @@ export type SetFunctionName =
   | 'scan-cluster'
   | 'request-node'
   | 'admit-nodes'
+  | 'taint-conditions'
   | 'audit-cluster';
 
 /** The functions of a set, one set per network. */
@@ -155,6 +156,13 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
     table: ['GetItem', 'PutItem'],
     notifies: true,
     readsNodeGroups: true,
+  },
+  'taint-conditions': {
+    cluster: 'actuator',
+    table: [...read, 'PutItem', 'UpdateItem', 'DeleteItem'],
+    readsAwsWork: true,
+    asksEc2: true,
+    notifies: true,
   },
   'release-node': { cluster: 'actuator', table: ['GetItem'] },
   report: { cluster: 'reporter', table: [...read, 'PutItem', 'DeleteItem'], notifies: true },

@@ -1,8 +1,8 @@
 import { belongsTo, clusterArn } from '../lib/config/cluster-arn.ts';
 import type { ClusterConfig, Config } from '../lib/config/model.ts';
 import { messageOf } from '../lib/errors.ts';
+import { nodeRequested } from '../lib/remediation/bus-events.ts';
 import { forecastOf } from '../lib/remediation/request.ts';
-import { nodeRequested } from '../lib/remediation/route.ts';
 import { readSituation } from '../lib/remediation/situation.ts';
 import { executionLink } from '../lib/report/notices/links.ts';
 import type { PersonRequest } from '../lib/safety/episode-items.ts';

@@ -22,6 +22,7 @@ import { startAttempt } from '../functions/route-event.ts';
 import { type ScanResult, makeHandler as scanCluster } from '../functions/scan-cluster.ts';
 import type { ApprovalPage, Log, Ports } from '../functions/shared/ports.ts';
 import { admitIn, admitLaunched } from '../functions/shared/start-admission.ts';
+import { makeHandler as taintConditions } from '../functions/taint-conditions.ts';
 import { makeHandler as taintNode } from '../functions/taint-node.ts';
 import { makeHandler as verifyReplacement } from '../functions/verify-replacement.ts';
 import type { AwsWork } from '../lib/aws-work.ts';
@@ -106,6 +107,7 @@ export class Embedded {
   readonly ports: Ports;
   readonly #clock: SleepingClock;
   readonly #scan: (event: unknown) => Promise<ScanResult>;
+  readonly #taintConditions: TaskHandler;
   readonly #answer: (event: unknown) => Promise<Record<string, unknown>>;
 
   constructor(options: EmbeddedOptions) {
@@ -164,6 +166,8 @@ export class Embedded {
       put('admit-nodes', admitNodes({ ...this.ports, admissions: this.admissions }));
     }
     this.#scan = scanCluster(this.ports);
+    const taint = taintConditions(this.ports);
+    this.#taintConditions = options.wrapHandler?.('taint-conditions', taint) ?? taint;
     this.#answer = answerApproval(this.ports);
   }
 
@@ -210,6 +214,10 @@ export class Embedded {
   async #route(events: BusEvent[]): Promise<void> {
     for (const { detailType, detail } of events) {
       const route = ownRoute(detailType, detail);
+      if (route.kind === 'condition-taints') {
+        // As on AWS, the scan does not learn how it ended: it logs its failures itself.
+        await this.#taintConditions({ cluster: route.cluster }).catch(() => undefined);
+      }
       if (route.kind === 'attempt') await startAttempt(this.ports, route);
       if (route.kind === 'admission' && this.admissions !== undefined) {
         const ports = { ...this.ports, admissions: this.admissions };

@@ -48,6 +48,7 @@ export class ClusterSet extends Construct {
   readonly network: ClusterNetwork;
   readonly scan: NodegapFunction;
   readonly audit: NodegapFunction;
+  readonly taintConditions: NodegapFunction;
   readonly stateMachine: StateMachine;
   /** The machine that admits new nodes. */
   readonly admitMachine: StateMachine;
@@ -60,11 +61,11 @@ export class ClusterSet extends Construct {
     const functions = this.#functions(props);
     this.scan = functions['scan-cluster'];
     this.audit = functions['audit-cluster'];
-    this.scan.function.configureAsyncInvoke({
+    this.taintConditions = functions['taint-conditions'];
+    for (const { function: fn } of [this.scan, this.taintConditions]) {
       // The next scan comes soon, and it sees more than a late one.
-      retryAttempts: 0,
-      maxEventAge: Duration.minutes(1),
-    });
+      fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
+    }
     this.stateMachine = this.#machine(props.shared.prefix, functions);
     this.admitMachine = this.#admitMachine(props.shared.prefix, functions);
     new CfnOutput(this, 'RequestFunction', {

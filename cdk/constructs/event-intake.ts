@@ -3,7 +3,12 @@ import { EventBus, type EventPattern, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { admissionWanted, gapFound, nodeRequested } from '../../lib/remediation/route.ts';
+import {
+  admissionWanted,
+  conditionTaintsDue,
+  gapFound,
+  nodeRequested,
+} from '../../lib/remediation/bus-events.ts';
 import type { WorkQueue } from './queue.ts';
 
 /**
@@ -45,7 +50,10 @@ const hints: Record<string, EventPattern> = {
  * in a cluster reports (docs/deploy.md has the contract).
  */
 const ownEvents: Record<string, EventPattern> = {
-  Nodegap: { source: ['nodegap'], detailType: [gapFound, nodeRequested, admissionWanted] },
+  Nodegap: {
+    source: ['nodegap'],
+    detailType: [gapFound, nodeRequested, admissionWanted, conditionTaintsDue],
+  },
   Forwarder: { source: ['nodegap.forwarder'], detailType: ['Node Unhealthy'] },
 };
 

@@ -15,7 +15,7 @@ export interface RouterProps {
 }
 
 /**
- * Turns events into executions: it reads the intake queue, asks a scan function to look again, or
+ * Turns events into executions: it reads the intake queue, asks a function of a set to look again, or
  * starts the machine of the right set under the name that belongs to the attempt.
  */
 export class Router extends Construct {
@@ -36,6 +36,9 @@ export class Router extends Construct {
     const scans = Object.fromEntries(
       sets.map(({ network, scan }) => [network.name, scan.functionName]),
     );
+    const taintConditions = Object.fromEntries(
+      sets.map((set) => [set.network.name, set.taintConditions.functionName]),
+    );
     const { role, function: fn } = new NodegapFunction(this, 'Router', {
       shared,
       name: 'route-event',
@@ -45,6 +48,7 @@ export class Router extends Construct {
         STATE_MACHINES: JSON.stringify(machines),
         ADMIT_MACHINES: JSON.stringify(admitMachines),
         SCAN_FUNCTIONS: JSON.stringify(scans),
+        TAINT_CONDITIONS_FUNCTIONS: JSON.stringify(taintConditions),
       },
     });
     shared.table.grant(role, ['GetItem', 'PutItem']);
@@ -57,7 +61,10 @@ export class Router extends Construct {
     role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:InvokeFunction'],
-        resources: sets.map((set) => set.scan.function.functionArn),
+        resources: sets.flatMap(({ scan, taintConditions }) => [
+          scan.function.functionArn,
+          taintConditions.function.functionArn,
+        ]),
       }),
     );
     fn.addEventSource(

@@ -5,7 +5,7 @@ import type { ClusterWriter } from '../../lib/ports.ts';
 import type { CarriedOut } from '../../lib/prevention/admit/carry-out.ts';
 import type { AdmissionDecision } from '../../lib/prevention/admit/model.ts';
 import type { AdmissionStore } from '../../lib/prevention/admit/store.ts';
-import { gapFound } from '../../lib/remediation/route.ts';
+import { gapFound } from '../../lib/remediation/bus-events.ts';
 import { orphanTaintNotice } from '../../lib/report/notices/orphan-taint-notice.ts';
 import { reasonOf } from './node-event.ts';
 import type { Ports } from './ports.ts';

@@ -68,12 +68,19 @@ export async function deployFunctions(
   };
 }
 
-function environmentOf({ STATE_MACHINES, ADMIT_MACHINES, SCAN_FUNCTIONS, ...texts }: Environment) {
+function environmentOf({
+  STATE_MACHINES,
+  ADMIT_MACHINES,
+  SCAN_FUNCTIONS,
+  TAINT_CONDITIONS_FUNCTIONS,
+  ...texts
+}: Environment) {
   return {
     ...texts,
     STATE_MACHINES: JSON.stringify(STATE_MACHINES),
     ADMIT_MACHINES: JSON.stringify(ADMIT_MACHINES ?? {}),
     SCAN_FUNCTIONS: JSON.stringify(SCAN_FUNCTIONS),
+    TAINT_CONDITIONS_FUNCTIONS: JSON.stringify(TAINT_CONDITIONS_FUNCTIONS),
     NETWORK: 'public',
     POWERTOOLS_SERVICE_NAME: 'nodegap',
     POWERTOOLS_METRICS_NAMESPACE: 'nodegap',

@@ -254,6 +254,7 @@ export async function install(aws: Account, options: InstallOptions): Promise<In
     STATE_MACHINES: { public: machine },
     ADMIT_MACHINES: { public: await createMachine(aws, prefix, 'admit-nodes') },
     SCAN_FUNCTIONS: { public: `${prefix}-public-scan-cluster` },
+    TAINT_CONDITIONS_FUNCTIONS: { public: `${prefix}-public-taint-conditions` },
     EVIDENCE_BUCKET: bucket,
     NODEGAP_VERSION: '0.0.0-test',
     APPROVAL_PAGE_URL: 'https://page.example',

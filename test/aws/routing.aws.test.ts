@@ -8,8 +8,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeHandler as publishConfig } from '../../functions/publish-config.ts';
 import { type RouterPorts, makeHandler as routeEvent } from '../../functions/route-event.ts';
 import { admissions } from '../../functions/shared/admission-ports.ts';
-import { awsPorts, startScan, workflow } from '../../functions/shared/aws-ports.ts';
-import { admissionWanted, gapFound, nodeRequested } from '../../lib/remediation/route.ts';
+import {
+  awsPorts,
+  startScan,
+  startTaintConditions,
+  workflow,
+} from '../../functions/shared/aws-ports.ts';
+import {
+  admissionWanted,
+  conditionTaintsDue,
+  gapFound,
+  nodeRequested,
+} from '../../lib/remediation/bus-events.ts';
 import { Episodes } from '../../lib/safety/episodes.ts';
 import { LeavingStore } from '../../lib/safety/leaving.ts';
 import { synthesize } from '../cdk/synthesis.ts';
@@ -42,6 +52,7 @@ let machine: string;
 let admitMachine: string;
 let ports: RouterPorts;
 let scans: string[];
+let taintRuns: string[];
 /** What the router said of each event. */
 let routed: { route: string; result: string }[];
 
@@ -59,6 +70,7 @@ beforeAll(async () => {
 afterAll(() => aws.close());
 beforeEach(() => {
   scans = [];
+  taintRuns = [];
   routed = [];
 });
 
@@ -111,6 +123,15 @@ describe('an event that makes a scan come sooner', () => {
     expect(await route()).toBe(1);
     expect(scans).toEqual([]);
     expect(routed.map((each) => each.route)).toEqual(['drop']);
+  });
+});
+
+describe('condition taints that are due', () => {
+  it('start a run in their cluster', async () => {
+    await put(own('nodegap', conditionTaintsDue, { cluster: 'stage' }));
+    expect(await route()).toBe(1);
+    expect(taintRuns).toEqual(['stage']);
+    expect(scans).toEqual([]);
   });
 });
 
@@ -279,7 +300,7 @@ async function createMachine(name: string): Promise<string> {
 async function routerPorts(): Promise<RouterPorts> {
   await aws.createStateTable('state');
   const bound = awsPorts(
-    { workflow, startScan, admissions },
+    { workflow, startScan, startTaintConditions, admissions },
     {
       TABLE_NAME: 'state',
       TOPIC_ARN: 'unused',
@@ -303,6 +324,7 @@ async function routerPorts(): Promise<RouterPorts> {
         void routed.push({ route: String(kind), result: String(result) }),
     },
     startScan: async (name) => void scans.push(name),
+    startTaintConditions: async (name) => void taintRuns.push(name),
   };
 }
 

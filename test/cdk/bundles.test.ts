@@ -47,6 +47,7 @@ const budgetsKib: Record<string, number> = {
   'isolate-node': 2600,
   'restart-daemon-pod': 2600,
   'taint-node': 2600,
+  'taint-conditions': 2600,
   'drain-node': 2600,
   'replace-node': 2600,
   'release-node': 2600,

@@ -100,6 +100,7 @@ describe('an event on the nodegap bus', () => {
     ['nodegap', 'Node Gap Found'],
     ['nodegap', 'Node Requested'],
     ['nodegap', 'Admission Wanted'],
+    ['nodegap', 'Condition Taints Due'],
     ['nodegap.forwarder', 'Node Unhealthy'],
   ])('of %s, %s, reaches the router', (source, type) => {
     const event = { source, 'detail-type': type, detail: {} };

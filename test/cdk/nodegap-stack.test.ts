@@ -201,7 +201,7 @@ describe('a function', () => {
     }
   });
 
-  it('that routes knows the machine and the scan function of every network', () => {
+  it('that routes knows the machine and the functions of every network', () => {
     const variables =
       functionsOf(europe).get('nodegap-route-event')?.Properties.Environment.Variables;
     expect(JSON.parse(textOf(variables.STATE_MACHINES))).toEqual({
@@ -211,6 +211,10 @@ describe('a function', () => {
     expect(JSON.parse(textOf(variables.SCAN_FUNCTIONS))).toEqual({
       public: 'nodegap-public-scan-cluster',
       inner: 'nodegap-inner-scan-cluster',
+    });
+    expect(JSON.parse(textOf(variables.TAINT_CONDITIONS_FUNCTIONS))).toEqual({
+      public: 'nodegap-public-taint-conditions',
+      inner: 'nodegap-inner-taint-conditions',
     });
   });
 });
@@ -234,16 +238,16 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('exists for every cluster and no other', () => {
-    const inputs = schedules.map(({ Properties }) => JSON.parse(Properties.Target.Input));
-    expect(inputs).toEqual([{ cluster: 'blue' }, { cluster: 'teal' }, { cluster: 'green' }]);
-  });
   it('spreads the audits over the day, each at the same time every day', () => {
     const times = all.filter(isAudit).map(({ Properties }) => Properties.ScheduleExpression);
     for (const time of times) expect(time).toMatch(/^cron\(\d{1,2} \d{1,2} \* \* \? \*\)$/);
     expect(new Set(times).size).toBe(times.length);
   });
 
+  it('exists for every cluster and no other', () => {
+    const inputs = schedules.map(({ Properties }) => JSON.parse(Properties.Target.Input));
+    expect(inputs).toEqual([{ cluster: 'blue' }, { cluster: 'teal' }, { cluster: 'green' }]);
+  });
 
   it('follows the interval of the configuration and calls the scan of its network', () => {
     const target = ({ Properties }: Resource) => [
@@ -324,11 +328,11 @@ describe('an alarm', () => {
       'nodegap-events-dead-letters',
       'nodegap-janitor-dead-letters',
       'nodegap-public-admissions-failed',
+      'nodegap-public-audit-errors',
       'nodegap-public-executions-failed',
       'nodegap-public-red-overdue-nodes',
       'nodegap-public-scan-errors',
       'nodegap-public-scan-silent',
-      'nodegap-public-audit-errors',
       'nodegap-scan-dead-letters',
     ]);
     for (const { Properties } of alarms) {

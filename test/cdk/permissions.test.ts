@@ -124,7 +124,7 @@ describe('the right to', () => {
     }
   });
 
-  it('run a scan belongs to the router alone', () => {
+  it('run a scan or taint-conditions belongs to the router alone', () => {
     expect(functionsThatMay(template, 'lambda:InvokeFunction')).toEqual([
       'nodegap-config-provider',
       'nodegap-route-event',
@@ -187,7 +187,14 @@ describe('the right to', () => {
 
   it('tell people belongs to the functions that have something to say', () => {
     expect(functionsThatMay(template, 'sns:Publish')).toEqual(
-      both('admit-nodes', 'audit-cluster', 'report', 'request-approval', 'scan-cluster'),
+      both(
+        'admit-nodes',
+        'audit-cluster',
+        'report',
+        'request-approval',
+        'scan-cluster',
+        'taint-conditions',
+      ),
     );
   });
 
@@ -202,6 +209,7 @@ describe('the right to', () => {
       'request-node',
       'restart-daemon-pod',
       'scan-cluster',
+      'taint-conditions',
       'taint-node',
     );
     for (const action of ['arc-zonal-shift:ListZonalShifts', 'arc-zonal-shift:ListAutoshifts']) {
@@ -227,6 +235,7 @@ describe('the right to', () => {
         'request-node',
         'restart-daemon-pod',
         'scan-cluster',
+        'taint-conditions',
         'taint-node',
       ),
     );

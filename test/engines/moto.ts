@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HistoryEvent } from '@aws-sdk/client-sfn';
 import { vi } from 'vitest';
-import { nodeRequested } from '../../lib/remediation/route.ts';
+import { nodeRequested } from '../../lib/remediation/bus-events.ts';
 import type { Account } from '../aws/account.ts';
 import { region } from '../aws/account.ts';
 import { type Installation, install } from '../aws/installation.ts';

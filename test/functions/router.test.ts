@@ -23,6 +23,7 @@ const config = loadConfig(
 let now: number;
 let started: { name: string; input: unknown }[];
 let scans: string[];
+let taintRuns: string[];
 let admissions: { name: string; input: unknown }[];
 let reads: number;
 let table: MemoryTable;
@@ -40,6 +41,7 @@ function ports(): RouterPorts {
     metrics: { count: () => undefined },
     log: { info: log('info'), warn: log('warn'), error: log('error') },
     startScan: async (cluster) => void scans.push(cluster),
+    startTaintConditions: async (cluster) => void taintRuns.push(cluster),
     admissions: {
       start: async (_cluster, name, input) => {
         if (down) throw new NodegapError('Workflow.NoStateMachine', 'not there');
@@ -65,6 +67,7 @@ beforeEach(() => {
   now = t0;
   started = [];
   scans = [];
+  taintRuns = [];
   admissions = [];
   reads = 0;
   table = new MemoryTable();
@@ -209,6 +212,14 @@ describe('the router', () => {
     expect(scans).toEqual(['test', 'prod', 'test']);
     await route(event('nodegap.forwarder', 'Node Unhealthy', { cluster: 'nobody' }));
     expect(scans).toHaveLength(3);
+  });
+});
+
+describe('condition taints that are due', () => {
+  it('start a run in their cluster, and in no other', async () => {
+    const due = (cluster: string) => event('nodegap', 'Condition Taints Due', { cluster });
+    expect(await route(due('prod'), due('nowhere'))).toEqual({ batchItemFailures: [] });
+    expect(taintRuns).toEqual(['prod']);
   });
 });
 

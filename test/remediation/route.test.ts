@@ -88,6 +88,11 @@ describe('routeOf', () => {
       { kind: 'admission', cluster: 'prod' },
     ],
     [
+      'a scan that saw condition taints due: a run there',
+      event('nodegap', 'Condition Taints Due', { cluster: 'prod' }),
+      { kind: 'condition-taints', cluster: 'prod' },
+    ],
+    [
       'an admission wanted nowhere: dropped',
       event('nodegap', 'Admission Wanted', {}),
       { kind: 'drop' },

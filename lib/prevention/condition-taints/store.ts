@@ -12,6 +12,9 @@ import { MAX_TRANSACTION_WRITES } from '../../safety/table-writes.ts';
 import type { Sighting } from './model.ts';
 import { sightingKey } from './sightings.ts';
 
+/** While taints are held back people are told so at most once in this time. */
+const toldAgainMs = 6 * 3_600_000;
+
 /** Longer than any sighting goes on without being written again. */
 const keptForMs = 7 * 24 * 3_600_000;
 
@@ -62,6 +65,29 @@ export class SightingStore {
       if (outcome.kind !== 'committed') return false;
     }
     return true;
+  }
+
+  /** Calls `send` unless that was told lately. When it fails it counts as not told. */
+  async tellOnce(now: number, send: () => Promise<void>): Promise<void> {
+    const key = { pk: clusterPk(this.#cluster), sk: 'condition-taints-told' };
+    const until = now + toldAgainMs;
+    const outcome = await this.#table.transact([
+      {
+        kind: 'put',
+        item: { ...key, until, ttl: Math.ceil(until / 1000) },
+        condition: {
+          kind: 'any',
+          of: [{ kind: 'absent' }, { kind: 'less-than', attribute: 'until', value: now }],
+        },
+      },
+    ]);
+    if (outcome.kind !== 'committed') return;
+    try {
+      await send();
+    } catch (error) {
+      await this.#table.transact([{ kind: 'delete', key }]);
+      throw error;
+    }
   }
 
   #key(sighting: Pick<Sighting, 'nodeUid' | 'rule'>): ItemKey {

@@ -19,15 +19,14 @@ export function conditionTaintName({ key }: Pick<Taint, 'key'>): string | undefi
 }
 
 /**
- * Whether a run of taint-conditions could have something to do: a condition that a rule is for, a
- * taint or a note of one on a node, or (`remembered`) something seen before.
+ * Whether a node gives a run of taint-conditions something to do: by a condition that a rule is for,
+ * a taint, or a note of one.
  */
 export function conditionTaintsAreDue(
   nodes: readonly Node[],
   { conditionTaints }: Pick<Config, 'conditionTaints'>,
-  remembered: boolean,
 ): boolean {
-  return remembered || nodes.some((node) => concerns(node, conditionTaints));
+  return nodes.some((node) => concerns(node, conditionTaints));
 }
 
 function concerns(node: Node, rules: readonly ConditionTaintConfig[]): boolean {
