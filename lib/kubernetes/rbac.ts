@@ -41,13 +41,18 @@ const readerRules: PolicyRule[] = [
   { apiGroups: ['remediation.medik8s.io'], resources: ['nodehealthchecks'], verbs: ['list'] },
 ];
 
-/** On top of the reader's. Neither ConfigMaps nor Secrets: those are for people. */
+/** Not on top of the reader's: no pods, and neither ConfigMaps nor Secrets, which are for people. */
 const auditorRules: PolicyRule[] = [
+  { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+  {
+    apiGroups: ['apps'],
+    resources: ['daemonsets', 'deployments', 'statefulsets'],
+    verbs: ['list'],
+  },
   { apiGroups: ['karpenter.sh'], resources: ['nodepools'], verbs: ['list'] },
   { apiGroups: ['karpenter.k8s.aws'], resources: ['ec2nodeclasses'], verbs: ['list'] },
   { apiGroups: ['eks.amazonaws.com'], resources: ['nodeclasses'], verbs: ['list'] },
   { apiGroups: ['scheduling.k8s.io'], resources: ['priorityclasses'], verbs: ['list'] },
-  { apiGroups: ['apps'], resources: ['deployments', 'statefulsets'], verbs: ['list'] },
 ];
 
 /** The leases of the kubelets, in the one namespace that holds nothing else. */
@@ -116,7 +121,7 @@ export function rbacManifests({
   const operators = operator ? [operatorGroup] : [];
   const actuators = [actuatorGroup, ...operators];
   const reporters = [reporterGroup, ...actuators];
-  const readers = [readerGroup, auditorGroup, ...reporters];
+  const readers = [readerGroup, ...reporters];
   return [
     ...(operator
       ? [{ apiVersion: 'v1', kind: 'Namespace', metadata: ownMetadata(stateNamespace) }]

@@ -1,6 +1,8 @@
-/** What reader, reporter and actuator may do with what `nodegap rbac` prints, and all that they may not. */
+/** What reader, auditor, reporter and actuator may do with what `nodegap rbac` prints, and all that they may not. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../lib/kubernetes/objects.ts';
+import type { PlainReads } from '../../lib/kubernetes/plain-reads.ts';
+import { readLiveFacts } from '../../lib/prevention/sources/live.ts';
 import type { KubeClient } from './harness/client.ts';
 import { type ControlPlane, startControlPlane } from './harness/control-plane.ts';
 import type { Identity } from './harness/identities.ts';
@@ -80,6 +82,45 @@ test('the reader may read these, and nothing else', async () => {
   expect(await rightsOf('reader')).toEqual(reading);
 });
 
+test('the auditor may list what new nodes are made from, and nothing else', async () => {
+  expect(await rightsOf('auditor')).toEqual([
+    'list daemonsets.apps',
+    'list deployments.apps',
+    'list ec2nodeclasses.karpenter.k8s.aws',
+    'list nodeclasses.eks.amazonaws.com',
+    'list nodepools.karpenter.sh',
+    'list nodes',
+    'list priorityclasses.scheduling.k8s.io',
+    'list statefulsets.apps',
+  ]);
+});
+
+test('the audit finds all that it asks for within the rights of the auditor', async () => {
+  const client = cluster.client('auditor');
+  const asked: string[] = [];
+  const reads: PlainReads = {
+    list: async (path) => {
+      asked.push(path);
+      try {
+        return (await client.get<{ items: unknown[] }>(path)).items;
+      } catch (error) {
+        // Karpenter and EKS have their kinds nowhere here.
+        const refusal = await refusalOf(Promise.reject(error));
+        if (refusal.status !== 404) throw error;
+        return [];
+      }
+    },
+    get: (path) => Promise.reject(new Error(`the daily audit gets no single object: ${path}`)),
+  };
+  const facts = await readLiveFacts(reads, { cluster: 'e2e', now: 0, inputs: false });
+  expect(facts.workloads).toMatchObject({
+    kind: 'read',
+    items: [{ object: { kind: 'Deployment' } }],
+  });
+  expect(facts.priorityClasses).toMatchObject({ kind: 'read' });
+  expect(asked).toHaveLength(8);
+});
+
 test('the reporter may read the same, write Events, and nothing else', async () => {
   expect(await rightsOf('reporter')).toEqual([...reading, ...telling].sort());
 });
@@ -90,7 +131,7 @@ test('the actuator may read the same, do these, and nothing else', async () => {
 
 test('none may delete a node or a pod, or read a secret', async () => {
   const [pod] = await pods(cluster.client(), 'default', 'web');
-  for (const identity of ['reader', 'reporter', 'actuator'] as const) {
+  for (const identity of ['reader', 'auditor', 'reporter', 'actuator'] as const) {
     const client = cluster.client(identity);
     for (const request of [
       () => client.delete(target),
@@ -102,7 +143,7 @@ test('none may delete a node or a pod, or read a secret', async () => {
       expect(await refusalOf(request())).toMatchObject({ status: 403, reason: 'Forbidden' });
     }
   }
-  for (const identity of ['reader', 'reporter'] as const) {
+  for (const identity of ['reader', 'auditor', 'reporter'] as const) {
     expect(await refusalOf(cluster.client(identity).patch(target, {}))).toMatchObject({
       status: 403,
     });

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
 /** Who a test is: the RBAC of all but admin is the project's own, and starts empty. */
-export type Identity = 'admin' | 'reader' | 'reporter' | 'actuator' | 'operator';
+export type Identity = 'admin' | 'reader' | 'auditor' | 'reporter' | 'actuator' | 'operator';
 
 export const IDENTITIES: Record<Identity, { user: string; groups: string[] }> = {
   admin: { user: 'nodegap-test-admin', groups: ['system:masters'] },
   reader: { user: 'nodegap-test-reader', groups: ['nodegap:reader'] },
+  /** The daily audit. */
+  auditor: { user: 'nodegap-test-auditor', groups: ['nodegap:auditor'] },
   /** What only tells people: it reads, and writes Events. */
   reporter: { user: 'nodegap-test-reporter', groups: ['nodegap:reporter'] },
   // As in a deployment: what acts also reads.
@@ -26,7 +28,7 @@ export type Tokens = Record<Identity, string>;
 
 /** A new random token for each identity. */
 export function makeTokens(): Tokens {
-  const telling = { reader: newToken(), reporter: newToken() };
+  const telling = { reader: newToken(), auditor: newToken(), reporter: newToken() };
   return { admin: newToken(), ...telling, actuator: newToken(), operator: newToken() };
 }
 
