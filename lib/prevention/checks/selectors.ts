@@ -79,10 +79,20 @@ function matchesNothing(
     return;
   }
   if (nodes.length === 0 || nodes.some((node) => compiled.selection(node) === undefined)) return;
-  if (pools.some((pool) => poolSelection(pool, template) !== 'no')) return;
+  const answers = pools.map((pool) => ({ pool, selected: poolSelection(pool, template) }));
+  if (answers.some(({ selected }) => selected === 'yes')) return;
   const foreign = (key: string, wanted: string) =>
     expectedLabels.has(key) && nodes.every(({ metadata }) => metadata.labels?.[key] !== wanted);
   if (Object.entries(nodeSelector).some(([label, value]) => foreign(label, value))) return;
+  const perhaps = answers.filter(({ selected }) => selected === 'unknown');
+  if (perhaps.length > 0) {
+    const made = listed(perhaps.map(({ pool }) => `${pool.subject.kind} ${pool.subject.name}`));
+    checked.notChecked.push({
+      check,
+      reason: `${key} selects none of ${nodes.length} nodes, and whether ${made} could make one that it selects cannot be told`,
+    });
+    return;
+  }
   const [first] = nodes;
   const reason = first === undefined ? '' : compiled.selection(first);
   checked.findings.push({

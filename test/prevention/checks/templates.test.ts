@@ -205,6 +205,14 @@ describe('selectors', () => {
     expect(unmade('selector-matches-no-node', audited).join()).toContain('no cluster');
   });
 
+  it('is not told where a pool could perhaps make a node that it selects', () => {
+    const audited: Audited = {
+      daemonSets: [selecting({ disc: 'ssd' })],
+      facts: { nodes, nodePools: read(nodePool('general')) },
+    };
+    expect(unmade('selector-matches-no-node', audited).join()).toContain('NodePool general');
+  });
+
   it('leave out what a DaemonSet that runs nowhere says otherwise', () => {
     const facts = { nodes, nodePools: read(nodePool('general')) };
     const daemonSets = eksDaemonSets('ebs-csi-node-windows');
