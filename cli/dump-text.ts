@@ -51,7 +51,12 @@ function parseYaml(text: string, name: string): unknown[] {
       const [line] = error.message.split('\n');
       throw new UsageError(`${name} is neither JSON nor YAML: ${line}`, { hint: howTo });
     }
-    return document.toJS() as unknown;
+    try {
+      return document.toJS() as unknown;
+    } catch (cause) {
+      const message = `${name}: its aliases cannot be followed: ${messageOf(cause)}`;
+      throw new UsageError(message, { cause, hint: howTo });
+    }
   });
 }
 

@@ -6,7 +6,9 @@ import { basename, extname, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { LocatedConfig } from '../lib/config/load.ts';
 import type { ClusterConfig, Config } from '../lib/config/model.ts';
+import { requirementOf, unmatchedRequirements } from '../lib/config/required.ts';
 import { UsageError } from '../lib/errors.ts';
+import { keyOf } from '../lib/kubernetes/objects.ts';
 import { createPlainReads } from '../lib/kubernetes/plain-reads.ts';
 import type { PreventionFacts } from '../lib/prevention/facts.ts';
 import { readLiveFacts } from '../lib/prevention/sources/live.ts';
@@ -20,6 +22,7 @@ import { parseDump } from './dump-text.ts';
 import { type Io, readText } from './io.ts';
 import { manifestFiles } from './manifest-folder.ts';
 import { withProgress } from './progress.ts';
+import { idleText } from './requirements.ts';
 
 export interface PreventionOptions extends Omit<ViewOptions, 'now'> {
   manifests?: string;
@@ -63,8 +66,27 @@ export async function readPreventionView(
   const located = await readConfig(io, options);
   const facts = await readFacts(io, options);
   const { config, cluster } = settingsOf(io, located, facts.cluster, facts.source !== 'cluster');
-  // The modes of other clusters say nothing of this one.
-  const own = { ...config, clusters: [cluster] };
+  // The modes of other clusters say nothing of this one, and where none names it, nobody knows its.
+  const isNamed = located?.config.clusters.includes(cluster) === true;
+  if (!facts.daemonSets.some(({ object }) => requirementOf(config, object) !== undefined)) {
+    const chosen =
+      located === undefined
+        ? 'none has the priority class system-node-critical'
+        : `none is chosen by ${located.fileName}`;
+    const what = plural(facts.daemonSets.length, 'DaemonSet');
+    warn(
+      io,
+      `no DaemonSet is required (${what} read, ${chosen}); name yours under requiredDaemonSets in nodegap.yaml`,
+    );
+  }
+  // What no manifest holds may come from elsewhere.
+  if (located !== undefined && facts.source !== 'manifests') {
+    const daemonSets = facts.daemonSets.map(({ object }) => object);
+    for (const idle of unmatchedRequirements(config, daemonSets)) {
+      warn(io, idleText(idle, daemonSets, located.where(['requiredDaemonSets', idle.index])));
+    }
+  }
+  const own = { ...config, clusters: isNamed ? [cluster] : [] };
   const named = { ...facts, cluster: cluster.name };
   return { facts: await withAttachers(io, named, located, cluster), config: own, cluster };
 }
@@ -101,14 +123,49 @@ async function readFacts(io: Io, options: PreventionOptions): Promise<Prevention
 }
 
 async function fromManifests(io: Io, folder: string, readAt: number): Promise<PreventionFacts> {
-  const { objects, templates } = readManifests(await manifestFiles(folder));
+  const { objects, templates, foreign, kustomizations } = readManifests(
+    await manifestFiles(folder),
+  );
   if (templates.length > 0) {
-    const named = templates.slice(0, 3).join(', ');
-    const more = templates.length > 3 ? `, … (${templates.length})` : '';
-    warn(io, `passed over ${plural(templates.length, 'template')}, render first: ${named}${more}`);
+    const count = plural(templates.length, 'template');
+    warn(io, `passed over ${count}, render first: ${firstOf(templates)}`);
+  }
+  if (foreign.length > 0) {
+    const count = plural(foreign.length, 'file');
+    warn(io, `passed over ${count} that cannot be read as YAML: ${firstOf(foreign)}`);
+  }
+  if (kustomizations.length > 0) {
+    const count = plural(kustomizations.length, 'kustomization');
+    warn(
+      io,
+      `objects are read as written, without what ${count} changes in them; give the output of "kustomize build" to see that: ${firstOf(kustomizations)}`,
+    );
   }
   const cluster = basename(resolve(folder));
-  return factsOfObjects(objects, { source: 'manifests', cluster, readAt });
+  const facts = factsOfObjects(objects, { source: 'manifests', cluster, readAt });
+  const twice = writtenTwice(facts);
+  if (twice.length > 0) {
+    warn(
+      io,
+      `written more than once, as for several clusters: ${firstOf(twice)}; give the folder of one cluster`,
+    );
+  }
+  return facts;
+}
+
+function firstOf(names: readonly string[]): string {
+  const more = names.length > 3 ? `, … (${names.length})` : '';
+  return `${names.slice(0, 3).join(', ')}${more}`;
+}
+
+/** DaemonSets and NodePools of one name, of which a cluster can have only one. */
+function writtenTwice({ daemonSets, nodePools }: PreventionFacts): string[] {
+  const pools = nodePools.kind === 'read' ? nodePools.items : [];
+  const names = [
+    ...daemonSets.map(({ object }) => `DaemonSet ${keyOf(object)}`),
+    ...pools.map(({ object }) => `NodePool ${object.metadata.name}`),
+  ];
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 
 async function fromDump(

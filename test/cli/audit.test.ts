@@ -192,7 +192,11 @@ describe('nodegap audit', () => {
   });
 
   it.each<[string, () => Promise<void>, RegExp]>([
-    ['a broken file', () => write('a/b.yaml', 'x: [1}'), /a\/b\.yaml:1: not valid YAML: /],
+    [
+      'a broken file',
+      () => write('a/b.yaml', 'apiVersion: v1\nx: [1}'),
+      /a\/b\.yaml:2: not valid YAML: /,
+    ],
     ['a folder without YAML', () => write('a.md', 'x'), /holds no YAML or JSON file/],
     [
       'a folder that is not there',
@@ -234,5 +238,51 @@ describe('nodegap audit', () => {
       'warning update-empties-nodes',
       'note gap-taint-not-tolerated',
     ]);
+  });
+
+  it('finds no clash between the same DaemonSet of two environments, and says that it is there twice', async () => {
+    const port = agent.replace(
+      'image:',
+      'ports: [{ containerPort: 9100, hostPort: 9100 }]\n          image:',
+    );
+    const pool = permanent.replace(
+      'taints: [{ key: nodegap.dev/startup-agent, effect: NoSchedule }]',
+      'taints: []',
+    );
+    await write('prod/all.yaml', `${port}---${pool}`);
+    await write('stage/all.yaml', `${port}---${pool}`);
+    const { out, err, code } = await audit();
+    expect(out).not.toContain('host-port-clash');
+    expect(err).toContain('written more than once');
+    expect(err).toContain('DaemonSet kube-system/agent, NodePool general');
+    expect(code).toBe(0);
+  });
+
+  it('says nothing of a mode that nobody told it', async () => {
+    await write('a.yaml', `${agent}---${permanent.replace('taints:', 'startupTaints:')}`);
+    const { out, code } = await audit();
+    expect(out).not.toContain('error attacher-without-remover');
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'so that nobody knows whether nodegap may take it off',
+    );
+    expect(code).toBe(0);
+  });
+
+  it('says when it looks at no DaemonSet', async () => {
+    await write('a.yaml', agent.replace('system-node-critical', 'other'));
+    expect((await audit()).err).toContain('no DaemonSet is required (1 DaemonSet read');
+  });
+
+  it('warns of entries of requiredDaemonSets that choose nothing', async () => {
+    await write('dump.yaml', agent);
+    const config = `clusters: [{ name: a, region: eu-west-1 }]
+requiredDaemonSets: [{ priorityClass: system-node-critical }, { name: kube-system/agnet }]
+`;
+    await write('nodegap.yaml', config);
+    const { err } = await nodegap([
+      'audit',
+      ...['--file', join(folder, 'dump.yaml'), '--config', join(folder, 'nodegap.yaml')],
+    ]);
+    expect(err).toContain('did you mean kube-system/agent?');
   });
 });

@@ -51,6 +51,8 @@ export function checkHostPorts(context: AuditContext): Checked {
     .filter(({ ports }) => ports.length > 0);
   for (const [index, first] of holders.entries()) {
     for (const second of holders.slice(index + 1)) {
+      // The same object for another environment of the repository: they never meet.
+      if (first.required.key === second.required.key) continue;
       const clashes = second.ports.filter((port) => first.ports.some((one) => clash(one, port)));
       if (clashes.length === 0) continue;
       const where = meetingPlace(context, first.required, second.required);

@@ -53,17 +53,58 @@ describe('readManifests', () => {
     ['a comment', '# nothing'],
     ['a kind without a version', 'kind: Whatever'],
   ])('passes over %s', (_, text) => {
-    expect(read(text)).toEqual({ objects: [], templates: [] });
+    expect(read(text)).toMatchObject({ objects: [], templates: [] });
   });
 
   it('names templates instead of failing on them', () => {
     const text = 'apiVersion: v1\nkind: A\n{{- if .Values.x }}\nspec: {}\n{{- end }}';
-    expect(read(text, 'chart/a.yaml')).toEqual({ objects: [], templates: ['chart/a.yaml'] });
+    expect(read(text, 'chart/a.yaml')).toMatchObject({ objects: [], templates: ['chart/a.yaml'] });
   });
 
   it('says where a document is broken', () => {
     expect(() => read('apiVersion: v1\nkind: A\nspec: {a: [1}', 'apps/a.yaml')).toThrow(
       /^apps\/a\.yaml:3: not valid YAML: /,
     );
+  });
+});
+
+describe('readManifests on repositories as they are', () => {
+  it('merges << as the tools of Kubernetes do', () => {
+    const { objects } = read('apiVersion: v1\nkind: A\nspec:\n  <<: { a: 1 }\n  b: 2');
+    expect(objects[0]?.raw.spec).toEqual({ a: 1, b: 2 });
+  });
+
+  it('passes over broken files that hold no object', () => {
+    const { objects, foreign } = read('{"a": 1}\n{"b": 2}', 'rows.json');
+    expect(objects).toEqual([]);
+    expect(foreign).toEqual(['rows.json']);
+  });
+
+  it('takes a file whose objects have no name of their own for a template', () => {
+    const { objects, templates } = read(
+      'apiVersion: v1\nkind: A\nmetadata: { name: "{{ .Release.Name }}" }',
+    );
+    expect(objects).toEqual([]);
+    expect(templates).toEqual(['a.yaml']);
+  });
+
+  it('says where aliases have no end', () => {
+    const levels = ['&a [x, x, x, x, x, x, x, x, x]'];
+    for (const [from, to] of ['ab', 'bc', 'cd', 'de'].map((pair) => [...pair])) {
+      levels.push(`&${to} [${Array(9).fill(`*${from}`).join(', ')}]`);
+    }
+    const text = levels.map((level, index) => `k${index}: ${level}`).join('\n');
+    expect(() => read(`apiVersion: v1\nkind: A\n${text}`)).toThrow(
+      'a.yaml:1: its aliases cannot be followed',
+    );
+  });
+
+  it.each([
+    ['kustomization.yaml', 'resources: [a.yaml]\nimages: [{ name: a, newTag: v1 }]', 1],
+    ['base/kustomization.yml', 'patchesStrategicMerge: [a.yaml]', 1],
+    ['kustomization.yaml', 'resources: [a.yaml]', 0],
+    ['other.yaml', 'images: []', 0],
+  ])('tells whether %s changes objects', (file, text, count) => {
+    expect(read(text, file).kustomizations).toHaveLength(count);
   });
 });
