@@ -2,7 +2,7 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { createEc2Query } from '../../lib/aws/ec2-query.ts';
 import { createEksAccess } from '../../lib/aws/eks-connect.ts';
-import { createNodeGroupReads } from '../../lib/aws/node-group-reads.ts';
+import { createNodeGroupReads, nodeGroupTimeoutMs } from '../../lib/aws/node-group-reads.ts';
 import { createPlainReads, type PlainReads } from '../../lib/kubernetes/plain-reads.ts';
 import type { Clusters } from '../../lib/ports.ts';
 import type { NodeGroupReads } from '../../lib/prevention/sources/node-groups.ts';
@@ -24,6 +24,7 @@ export function nodeGroups({ environment, clock, random, sleep }: CorePorts): No
     credentials: () => eks.config.credentials(),
     clock,
     pacing: { random, sleep },
+    timeoutMs: nodeGroupTimeoutMs,
     endpoint: process.env.AWS_ENDPOINT_URL_EC2 ?? process.env.AWS_ENDPOINT_URL,
   });
   return createNodeGroupReads(eks, ec2);

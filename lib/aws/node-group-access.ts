@@ -4,7 +4,7 @@ import { EKSClient } from '@aws-sdk/client-eks';
 import { systemClock } from '../clock.ts';
 import type { NodeGroupReads } from '../prevention/sources/node-groups.ts';
 import { createEc2Query } from './ec2-query.ts';
-import { createNodeGroupReads } from './node-group-reads.ts';
+import { createNodeGroupReads, nodeGroupTimeoutMs } from './node-group-reads.ts';
 
 export function nodeGroupReadsOf(region: string): NodeGroupReads {
   const eks = new EKSClient({ region });
@@ -13,6 +13,7 @@ export function nodeGroupReadsOf(region: string): NodeGroupReads {
     credentials: () => eks.config.credentials(),
     clock: systemClock,
     pacing: { random: Math.random, sleep: async (ms) => void (await sleep(ms)) },
+    timeoutMs: nodeGroupTimeoutMs,
     endpoint: process.env.AWS_ENDPOINT_URL_EC2 ?? process.env.AWS_ENDPOINT_URL,
   });
   return createNodeGroupReads(eks, ec2);

@@ -21,6 +21,11 @@ const effects: Record<string, string> = {
 /** EC2 takes 16 KiB of user data; what unpacks to far more was not meant to be read. */
 const mostBytes = 1024 * 1024;
 
+/** With 16 KiB of user data each, a page of them takes EC2 a while. */
+const templatesPerPage = '100';
+/** For one page. */
+export const nodeGroupTimeoutMs = 15_000;
+
 /** Errors: NodegapError `Eks.denied`, `Eks.failed`, and those of `createEc2Query`. */
 export function createNodeGroupReads(eks: EKSClient, ec2: Ec2Query): NodeGroupReads {
   return {
@@ -51,6 +56,7 @@ export function createNodeGroupReads(eks: EKSClient, ec2: Ec2Query): NodeGroupRe
         const answer = await ec2('DescribeLaunchTemplateVersions', {
           // Without an id: of all templates of the account.
           'LaunchTemplateVersion.1': '$Latest',
+          MaxResults: templatesPerPage,
           ...(token === '' ? {} : { NextToken: token }),
         });
         templates.push(...itemsOf(child(answer, 'launchTemplateVersionSet')).map(templateOf));
