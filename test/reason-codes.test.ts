@@ -23,7 +23,9 @@ const sources = ['lib', 'functions'].flatMap((folder) =>
 );
 /** Codes are made in these; the others have codes of their own (HTTP, zod, Node.js). */
 const makers = sources.filter(({ file }) =>
-  /^(functions|lib\/(evidence|prevention\/admit|remediation|safety))\//.test(file),
+  /^(functions|lib\/(evidence|prevention\/(admit|condition-taints)|remediation|safety))\//.test(
+    file,
+  ),
 );
 
 const evictions = {
