@@ -164,28 +164,31 @@ export function publisher({ environment, random, sleep }: CorePorts): Ports['pub
 
 /** Makes the scan function of a cluster's network run now, without waiting for it. */
 export function startScan(core: CorePorts): (name: string) => Promise<void> {
-  return starter(core, core.environment.SCAN_FUNCTIONS, 'NoScanFunction', 'scan function');
+  return starter(
+    core,
+    core.environment.SCAN_FUNCTIONS,
+    (network) => new NodegapError('NoScanFunction', `no scan function works in network ${network}`),
+  );
 }
 
 /** The same for the function taint-conditions. */
 export function startTaintConditions(core: CorePorts): (name: string) => Promise<void> {
-  const functions = core.environment.TAINT_CONDITIONS_FUNCTIONS;
-  return starter(core, functions, 'NoTaintConditionsFunction', 'function taint-conditions');
+  return starter(core, core.environment.TAINT_CONDITIONS_FUNCTIONS, (network) => {
+    const message = `no function taint-conditions works in network ${network}`;
+    return new NodegapError('NoTaintConditionsFunction', message);
+  });
 }
 
 function starter(
   { clusterOf }: CorePorts,
   functions: Record<string, string> | undefined,
-  code: string,
-  called: string,
+  missingIn: (network: string) => NodegapError,
 ): (cluster: string) => Promise<void> {
   const lambda = new LambdaClient({});
   return async (name) => {
     const { network } = await clusterOf(name);
     const functionName = functions?.[network];
-    if (functionName === undefined) {
-      throw new NodegapError(code, `no ${called} works in network ${network}`);
-    }
+    if (functionName === undefined) throw missingIn(network);
     await lambda.send(
       new InvokeCommand({
         FunctionName: functionName,
