@@ -30,7 +30,7 @@ export type AdmissionPorts = Pick<
 
 /** Between two passes while some node may prove itself any moment. */
 const busySeconds = 5;
-/** While nothing can change quickly: only overdue, orphaned or leaving nodes, or mode observe. */
+/** While nothing can change quickly: only overdue, orphaned, refused or leaving nodes, or mode observe. */
 const quietSeconds = 30;
 /** So that an execution's history stays below 2,000 events: nine a pass (docs/workflow.md). */
 export const passesOfOneExecution = 180;
@@ -142,10 +142,12 @@ async function admit(
   const wanted = admittable(decision);
   const acts = settings.mode === 'act';
   let admitted = 0;
+  let refused: ReadonlySet<string> = new Set();
   if (acts) {
     const carriedOut = await carryOut(client, wanted, ports.installation, now);
     logPatches(ports, ids, carriedOut);
     admitted = carriedOut.done.length;
+    refused = new Set(carriedOut.refused.map(({ node }) => node.metadata.uid));
     if (admitted > 0) memory.admittedAt = now;
   } else {
     logWouldDo(ports, ids, wanted);
@@ -175,17 +177,21 @@ async function admit(
     await startAdmission(ports, settings, number + 1);
     return turn('continue', counts);
   }
-  const waitSeconds = !acts || isQuiet(decision) ? quietSeconds : busySeconds;
+  const waitSeconds = !acts || isQuiet(decision, refused) ? quietSeconds : busySeconds;
   return turn('again', { ...counts, waitSeconds });
 }
 
-/** Whether every node that bears a startup taint waits for something that takes its time. */
-function isQuiet({ nodes }: AdmissionDecision): boolean {
+/**
+ * Whether every node that bears a startup taint waits for something that takes its time. `refused`
+ * are the uids of those that may not be changed.
+ */
+function isQuiet({ nodes }: AdmissionDecision, refused: ReadonlySet<string>): boolean {
   return (
     nodes.length > 0 &&
     nodes.every(
       (each) =>
         each.kind === 'left-alone' ||
+        refused.has(each.node.metadata.uid) ||
         (each.remove.length === 0 &&
           (each.overdue !== undefined ||
             each.wait.every(({ code }) => code === 'startup-taint-without-daemonset'))),

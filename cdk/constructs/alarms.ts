@@ -85,15 +85,23 @@ export class Alarms extends Construct {
       periods: 1,
     });
     for (const { name } of set.network.clusters) {
-      this.#alarm(`${network}-${name}-overdue-nodes`, {
-        says: `New nodes of ${name} have not proved themselves by their deadline. Their Events NodegapStartupOverdue say why.`,
-        metric: new Metric({
+      const worst = (metricName: string) =>
+        new Metric({
           namespace: 'nodegap',
-          metricName: 'OverdueNodes',
+          metricName,
           dimensionsMap: { cluster: name, service: 'nodegap' },
           statistic: 'Maximum',
           period: Duration.minutes(5),
-        }),
+        });
+      this.#alarm(`${network}-${name}-overdue-nodes`, {
+        says: `New nodes of ${name} have not proved themselves by their deadline. Their Events NodegapStartupOverdue say why.`,
+        metric: worst('OverdueNodes'),
+        above: 0,
+        periods: 1,
+      });
+      this.#alarm(`${network}-${name}-refused-nodes`, {
+        says: `nodegap may not take startup taints off nodes of ${name} that have proved themselves. The log of the admit-nodes function says who refuses it.`,
+        metric: worst('AdmissionRefused'),
         above: 0,
         periods: 1,
       });

@@ -33,11 +33,11 @@ export function waitingNodes({ nodes }: AdmissionDecision): number {
   return nodes.filter((each) => each.kind === 'looked-at' && each.wait.length > 0).length;
 }
 
-/** Logs each node that was admitted, and each that has to be looked at again. */
+/** Logs each node that was admitted, each that has to be looked at again, and each refused one. */
 export function logPatches(
   ports: Pick<Ports, 'log' | 'metrics'>,
   ids: { cluster: string; execution: string },
-  { done, missed, postponed }: CarriedOut,
+  { done, missed, refused, postponed }: CarriedOut,
 ): void {
   const { cluster } = ids;
   for (const { node, remove } of done) {
@@ -53,9 +53,14 @@ export function logPatches(
       why,
     });
   }
+  for (const { node, why } of refused.slice(0, most)) {
+    const { name, uid } = node.metadata;
+    ports.log.error('a node may not be admitted', { ...ids, node: name, nodeUid: uid, why });
+  }
   if (postponed > 0) ports.log.info('nodes left to the next pass', { ...ids, postponed });
   if (done.length > 0) ports.metrics.count('AdmittedNodes', done.length, { cluster });
   if (missed.length > 0) ports.metrics.count('AdmissionConflicts', missed.length, { cluster });
+  if (refused.length > 0) ports.metrics.count('AdmissionRefused', refused.length, { cluster });
 }
 
 /** Tells people, once a day, of each startup taint that nobody will take off. */

@@ -331,6 +331,7 @@ describe('an alarm', () => {
       'nodegap-public-audit-errors',
       'nodegap-public-executions-failed',
       'nodegap-public-red-overdue-nodes',
+      'nodegap-public-red-refused-nodes',
       'nodegap-public-scan-errors',
       'nodegap-public-scan-silent',
       'nodegap-scan-dead-letters',

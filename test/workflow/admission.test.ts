@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { passesOfOneExecution } from '../../functions/admit-nodes.ts';
 import { parseTime } from '../../lib/clock.ts';
+import { KubernetesError } from '../../lib/errors.ts';
 import { conditionOf, type Node } from '../../lib/kubernetes/objects.ts';
 import { admittedAnnotation } from '../../lib/prevention/admit/mark.ts';
 import { minute, World, type WorldOptions } from './world.ts';
@@ -245,6 +246,36 @@ describe('a node that does not prove itself', () => {
     expect(report?.body).toContain(
       `The new node had not proved itself by its deadline: ${told[0]?.fields.why}`,
     );
+  });
+});
+
+describe('a node that may not be changed', () => {
+  it('keeps no other one waiting, and is told of', async () => {
+    let refused: string | undefined;
+    await begin({
+      more: 30,
+      wrap: (client) => ({
+        ...client,
+        patchNode: async (name, patch) => {
+          if (JSON.stringify(patch).includes('admitted')) refused ??= name;
+          if (name !== refused) return client.patchNode(name, patch);
+          throw new KubernetesError('forbidden', 'admission webhook "pin" denied the request');
+        },
+      }),
+    });
+    await untilSeconds(() => refused !== undefined);
+    await untilSeconds(() => newNodes().length >= 30 && newNodes().filter(bears).length === 1, 120);
+    expect(newNodes().find(bears)?.metadata.name).toBe(refused);
+    const told = world.logs.filter(({ message }) => message === 'a node may not be admitted');
+    expect(told[0]).toMatchObject({
+      level: 'error',
+      fields: { node: refused, why: 'admission webhook "pin" denied the request' },
+    });
+    expect(world.counted).toContain('AdmissionRefused');
+    expect(executions()).toHaveLength(1);
+    const before = passes().length;
+    await world.pass(5);
+    expect(passes().length - before).toBeLessThanOrEqual(11);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Takes the taints off that were decided on, so many at a time and so many a pass. */
 import { isKubernetesError } from '../../errors.ts';
+import { messageWithRemedy } from '../../kubernetes/errors.ts';
 import type { Node } from '../../kubernetes/objects.ts';
 import type { ClusterWriter } from '../../ports.ts';
 import { admissionPatch } from './mark.ts';
@@ -20,6 +21,8 @@ export interface CarriedOut {
   done: Admittable[];
   /** Somebody else wrote to the node in between, or it is gone: the next pass looks again. */
   missed: { node: Node; why: string }[];
+  /** The API server, or an admission webhook or policy, does not let it be changed. */
+  refused: { node: Node; why: string }[];
   /** Left to the next pass. */
   postponed: number;
 }
@@ -33,8 +36,9 @@ export function admittable({ nodes }: AdmissionDecision): Admittable[] {
 }
 
 /**
- * One patch a node. A conflict is left to the next pass, in a few seconds; any other failure stops
- * the pass and is thrown when the patches under way have ended.
+ * One patch a node. A conflict is left to the next pass, in a few seconds, and a node that is
+ * refused keeps no other one waiting. Any other failure stops the pass and is thrown when the
+ * patches under way have ended.
  */
 export async function carryOut(
   writer: Pick<ClusterWriter, 'patchNode'>,
@@ -43,7 +47,8 @@ export async function carryOut(
   now: number,
 ): Promise<CarriedOut> {
   const todo = wanted.slice(0, mostPatches);
-  const result: CarriedOut = { done: [], missed: [], postponed: wanted.length - todo.length };
+  const postponed = wanted.length - todo.length;
+  const result: CarriedOut = { done: [], missed: [], refused: [], postponed };
   const failures: unknown[] = [];
   const worker = async () => {
     for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
@@ -55,6 +60,8 @@ export async function carryOut(
       } catch (error) {
         if (isKubernetesError(error, 'conflict', 'not-found')) {
           result.missed.push({ node, why: error.message });
+        } else if (isKubernetesError(error, 'forbidden', 'invalid')) {
+          result.refused.push({ node, why: messageWithRemedy(error) });
         } else {
           failures.push(error);
           todo.length = 0;
