@@ -31,7 +31,15 @@ function bornSelection(labels: ReadonlyMap<string, LabelDomain>, template: PodSp
   const mentioned = mentionedLabels(template);
   if (mentioned === undefined) return 'unknown';
   const domains = [...mentioned].map(
-    ([key, values]) => [key, labels.get(key) ?? [undefined, ...values, anyOther]] as const,
+    ([key, values]) =>
+      [
+        key,
+        labels.get(key) ?? [
+          undefined,
+          ...[...values].filter((value) => key !== instanceType || mayBeMade(labels, value)),
+          anyOther,
+        ],
+      ] as const,
   );
   const combinations = domains.reduce((product, [, domain]) => product * domain.length, 1);
   if (combinations > maxCombinations) return 'unknown';
@@ -42,6 +50,25 @@ function bornSelection(labels: ReadonlyMap<string, LabelDomain>, template: PodSp
   }
   if (selected === combinations) return combinations === 0 ? 'no' : 'yes';
   return selected === 0 ? 'no' : 'unknown';
+}
+
+const instanceType = 'node.kubernetes.io/instance-type';
+
+/**
+ * Whether the pool may make an instance of that type, as far as its category and family tell
+ * (`c7g.large` is of category c and family c7g: karpenter.sh/docs/concepts/scheduling). The node
+ * pods of EBS CSI keep away from a1 by name, where most pools make c, m and r.
+ */
+function mayBeMade(labels: ReadonlyMap<string, LabelDomain>, type: string): boolean {
+  const [family = ''] = type.split('.');
+  const [category = ''] = /^[a-z]+/.exec(family) ?? [];
+  const told = { 'instance-category': category, 'instance-family': family };
+  return Object.entries(told).every(([label, value]) =>
+    // Karpenter's own, and those of EKS Auto Mode.
+    ['karpenter.k8s.aws', 'eks.amazonaws.com'].every(
+      (group) => labels.get(`${group}/${label}`)?.includes(value) ?? true,
+    ),
+  );
 }
 
 function nodeOf(domains: readonly (readonly [string, LabelDomain])[], index: number): Node {

@@ -41,6 +41,24 @@ describe('whether a DaemonSet selects nodes that a pool will make', () => {
       'no',
     ],
     ['numbers', { a: ['5'] }, affine({ key: 'a', operator: 'Gt', values: ['4'] }), 'yes'],
+    ...(
+      [
+        ['a category', { 'karpenter.k8s.aws/instance-category': ['c', 'm'] }, 'yes'],
+        ['a family', { 'karpenter.k8s.aws/instance-family': ['c7g'] }, 'yes'],
+        ['a category of Auto Mode', { 'eks.amazonaws.com/instance-category': ['c'] }, 'yes'],
+        [
+          'a category that has it',
+          { 'karpenter.k8s.aws/instance-category': ['a', 'm'] },
+          'unknown',
+        ],
+        ['nothing', {}, 'unknown'],
+      ] as const
+    ).map(([what, labels, expected]): [string, Record<string, LabelDomain>, PodSpec, string] => [
+      `not the instance types that ${what} rules out`,
+      labels,
+      affine({ key: 'node.kubernetes.io/instance-type', operator: 'NotIn', values: ['a1.large'] }),
+      expected,
+    ]),
     ['the name of a node', {}, { nodeName: 'n1' }, 'unknown'],
   ])('%s', (_, labels, template, expected) => {
     expect(poolSelection(pool(labels), template)).toBe(expected);
