@@ -117,7 +117,7 @@ class Judge {
     }
     const unfinished = notRegistered(node);
     if (unfinished !== undefined) return waits(unfinished.code, unfinished.message);
-    const provedAt = admittedNames(node, facts.installation)[name];
+    const provedAt = admittedNames(node, facts.installation).get(name);
     if (provedAt !== undefined) {
       const message = `the node had proved itself at ${provedAt} and the taint came back`;
       return { name, because: 'proved-before', message };
@@ -165,7 +165,7 @@ class Judge {
   ): Pick<Waiting, 'code' | 'message'> | undefined {
     const { pods, config, now } = this.#input;
     const { startupSoak } = config.timings;
-    const own = pods.get(pairKey(daemonSet.metadata.uid, node.metadata.name)) ?? [];
+    const own = pods.get(pairKey(daemonSet.metadata, node.metadata.name)) ?? [];
     const [first] = own;
     if (first === undefined) {
       return { code: 'startup-pod-missing', message: `${key} has no pod on the node` };
@@ -237,9 +237,10 @@ function podsByPair(pods: readonly Pod[]): Map<string, Pod[]> {
   for (const pod of pods) {
     const { nodeName } = pod.spec;
     // By uid: a DaemonSet that was made anew under the old name has proved nothing yet.
-    const owner = daemonSetUidOf(pod);
-    if (nodeName === undefined || owner === undefined) continue;
-    const key = pairKey(owner, nodeName);
+    const uid = daemonSetUidOf(pod);
+    if (nodeName === undefined || uid === undefined) continue;
+    // Owners are of the pod's own namespace; anybody may write a reference to another one.
+    const key = pairKey({ uid, namespace: pod.metadata.namespace }, nodeName);
     const known = found.get(key);
     if (known === undefined) found.set(key, [pod]);
     else known.push(pod);
@@ -247,6 +248,9 @@ function podsByPair(pods: readonly Pod[]): Map<string, Pod[]> {
   return found;
 }
 
-function pairKey(daemonSetUid: string, node: string): string {
-  return `${daemonSetUid} ${node}`;
+function pairKey(
+  { uid, namespace }: { uid: string; namespace?: string | undefined },
+  node: string,
+): string {
+  return `${namespace} ${uid} ${node}`;
 }

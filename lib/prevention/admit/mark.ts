@@ -14,20 +14,27 @@ export const admittedAnnotation = 'nodegap.dev/admitted';
 
 const markSchema = z.object({
   installation: z.string(),
+  /** Of the node: a mark that was copied, or applied again to a node made anew, proves nothing. */
+  nodeUid: z.string(),
   /** When the taint of each NAME was taken off, ISO 8601. */
   names: z.record(z.string(), z.string()),
 });
 
 /** NAMEs that the node has proved to this installation, and when. None when it cannot be read. */
-export function admittedNames(node: Node, installation: string): Record<string, string> {
+export function admittedNames(node: Node, installation: string): ReadonlyMap<string, string> {
   const text = node.metadata.annotations?.[admittedAnnotation];
-  if (text === undefined) return {};
+  if (text === undefined) return new Map();
   try {
     const mark = markSchema.safeParse(JSON.parse(text));
-    return mark.success && mark.data.installation === installation ? mark.data.names : {};
+    const isOurs =
+      mark.success &&
+      mark.data.installation === installation &&
+      mark.data.nodeUid === node.metadata.uid;
+    // A map, for every object has a member `constructor`, which is a fine name for a DaemonSet.
+    return new Map(isOurs ? Object.entries(mark.data.names) : []);
   } catch {
     // Not JSON: somebody else's words prove nothing, and the next removal writes ours.
-    return {};
+    return new Map();
   }
 }
 
@@ -54,7 +61,8 @@ export function admissionPatch(
   const proved = Object.fromEntries(names.map((each) => [each, isoTime(now)]));
   const mark = JSON.stringify({
     installation,
-    names: { ...proved, ...admittedNames(node, installation) },
+    nodeUid: uid,
+    names: { ...proved, ...Object.fromEntries(admittedNames(node, installation)) },
   });
   return [
     { op: 'test', path: '/metadata/uid', value: uid },

@@ -70,8 +70,8 @@ function taints(facts: Partial<AdmissionFacts>, using = config): string[] {
   ];
 }
 
-const mark = (names: Record<string, string>, by = installation) => ({
-  annotations: { [admittedAnnotation]: JSON.stringify({ installation: by, names }) },
+const mark = (names: Record<string, string>, by = installation, nodeUid = 'uid-n1') => ({
+  annotations: { [admittedAnnotation]: JSON.stringify({ installation: by, nodeUid, names }) },
 });
 const soaked = [podReady(30 * second)];
 const karpenter = { 'karpenter.sh/nodepool': 'general' };
@@ -236,6 +236,16 @@ describe('a startup taint', () => {
       'startup-pod-missing',
     ],
     [
+      'does not come off by the mark of another node, or of an earlier one of that name',
+      { nodes: [young({ metadata: mark({ agent: past(minute) }, installation, 'uid-old') })] },
+      'startup-pod-missing',
+    ],
+    [
+      'is not proved by a pod of another namespace that names its DaemonSet as owner',
+      { pods: [podReady(minute, 'True', { metadata: { namespace: 'team-a' } })] },
+      'startup-pod-missing',
+    ],
+    [
       'does not come off by a mark for another NAME',
       { nodes: [young({ metadata: mark({ other: past(minute) }) })] },
       'startup-pod-missing',
@@ -257,6 +267,15 @@ describe('a startup taint', () => {
     ],
   ])('%s', (_, facts, answer) => {
     expect(taints(facts).map((line) => line.split(' ')[1])).toEqual([answer]);
+  });
+
+  it('is not taken for proved before because of the name of its DaemonSet', () => {
+    const facts = {
+      nodes: [young({ taints: [startup('constructor')] })],
+      daemonSets: [daemonSet('constructor')],
+    };
+    const odd = configOf('requiredDaemonSets: [{ name: constructor }]\n');
+    expect(taints(facts, odd)).toEqual(['constructor startup-pod-missing']);
   });
 
   it('waits for every DaemonSet that shares it', () => {
@@ -394,7 +413,11 @@ describe('the patch that admits a node', () => {
       {
         op: 'add',
         path: '/metadata/annotations/nodegap.dev~1admitted',
-        value: JSON.stringify({ installation, names: { agent: past(0) } }),
+        value: JSON.stringify({
+          installation,
+          nodeUid: 'uid-n1',
+          names: { agent: past(0) },
+        }),
       },
     ]);
   });
