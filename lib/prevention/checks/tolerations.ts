@@ -18,6 +18,7 @@ import {
   requiredFrom,
 } from './context.ts';
 import { poolSelection } from './pool-selection.ts';
+import type { Pool } from './pools.ts';
 import {
   lastingTaints,
   type StartupModel,
@@ -36,6 +37,12 @@ const taintChecks = [
 interface Met {
   taint: Taint;
   where: string;
+}
+
+/** A startup taint that is met, and every pool whose new nodes bear it. */
+interface MetStartup {
+  taint: Taint;
+  pools: readonly Pool[];
 }
 
 type Draft = Omit<Finding, 'subject' | 'change'> & { taints: readonly { key: string }[] };
@@ -90,8 +97,8 @@ function metStartup(
   { pools }: AuditContext,
   model: StartupModel,
   { template, compiled }: RequiredDaemonSet,
-): Met[] {
-  const met = new Map<string, Met>();
+): MetStartup[] {
+  const met = new Map<string, { taint: Taint; pools: Pool[] }>();
   for (const pool of pools) {
     if (poolSelection(pool, template) !== 'yes') continue;
     const lasting = lastingTaints(model, pool).filter(keepsPodsOut);
@@ -102,7 +109,9 @@ function metStartup(
       if (!keepsPodsOut(taint) || isTolerated(compiled.tolerations, taint)) continue;
       if (model.removerOf(taint.key).kind === 'system') continue;
       const id = taintText(taint);
-      if (!met.has(id)) met.set(id, { taint, where: subjectText(pool.subject) });
+      const known = met.get(id);
+      if (known === undefined) met.set(id, { taint, pools: [pool] });
+      else known.pools.push(pool);
     }
   }
   return [...met.values()];
@@ -112,13 +121,19 @@ function startupDrafts(
   context: AuditContext,
   model: StartupModel,
   required: RequiredDaemonSet,
-  met: readonly Met[],
-  waits: ReadonlyMap<RequiredDaemonSet, readonly Met[]>,
+  met: readonly MetStartup[],
+  waits: ReadonlyMap<RequiredDaemonSet, readonly MetStartup[]>,
 ): Draft[] {
-  const own = met.filter(({ taint }) => isOwn(model, required, taint));
-  const others = met.filter((each) => !own.includes(each));
-  const circle = others.filter(({ taint }) => comesBack(model, waits, required, taint));
-  const rest = others.filter((each) => !circle.includes(each));
+  const own: Met[] = [];
+  const circle: Met[] = [];
+  const rest: Met[] = [];
+  for (const { taint, pools } of met) {
+    const at = (pool: Pool | undefined) => (pool === undefined ? '' : subjectText(pool.subject));
+    const closing = pools.find((pool) => comesBack(model, waits, required, taint, pool));
+    if (isOwn(model, required, taint)) own.push({ taint, where: at(pools[0]) });
+    else if (closing !== undefined) circle.push({ taint, where: at(closing) });
+    else rest.push({ taint, where: at(pools[0]) });
+  }
   const drafts: Draft[] = [];
   if (own.length > 0) {
     drafts.push({
@@ -155,12 +170,16 @@ function isOwn(model: StartupModel, { object }: RequiredDaemonSet, taint: Taint)
   return waitedFor(model.removerOf(taint.key)).some((each) => each === object);
 }
 
-/** Whether what the taint waits for is kept out, at any remove, by a taint that waits for `start`. */
+/**
+ * Whether what the taint waits for is kept out, at any remove, by a taint that waits for `start`. All
+ * of them have to be on the same node, so that only those of one pool count.
+ */
 function comesBack(
   model: StartupModel,
-  waits: ReadonlyMap<RequiredDaemonSet, readonly Met[]>,
+  waits: ReadonlyMap<RequiredDaemonSet, readonly MetStartup[]>,
   start: RequiredDaemonSet,
   taint: Taint,
+  pool: Pool,
 ): boolean {
   const seen = new Set<string>();
   const queue = [taint];
@@ -168,8 +187,9 @@ function comesBack(
     if (seen.has(next.key)) continue;
     seen.add(next.key);
     const owners = new Set(waitedFor(model.removerOf(next.key)));
-    for (const [one, met] of waits) {
+    for (const [one, all] of waits) {
       if (!owners.has(one.object)) continue;
+      const met = all.filter(({ pools }) => pools.includes(pool));
       if (met.some((each) => isOwn(model, start, each.taint))) return true;
       queue.push(...met.map((each) => each.taint));
     }

@@ -81,6 +81,20 @@ describe('startup taints that a DaemonSet does not tolerate', () => {
       [],
     ],
     [
+      'those of each other, on nodes of different pools',
+      {
+        daemonSets: [tolerating('a', startup('a')), tolerating('b', startup('b'))],
+        facts: {
+          nodePools: read(
+            nodePool('one', { startupTaints: [noSchedule(startup('a'))] }),
+            nodePool('two', { startupTaints: [noSchedule(startup('b'))] }),
+          ),
+        },
+      },
+      [],
+      ['warning DaemonSet a', 'warning DaemonSet b'],
+    ],
+    [
       'in a ring of three',
       {
         daemonSets: [
