@@ -12,9 +12,9 @@ export function jsonText(value: unknown, line = false): string {
   return JSON.stringify(value, null, line ? 0 : 2).replace(unseen, jsonEscape);
 }
 
-/** YAML that ends in a line break. */
+/** YAML that ends in a line break. Kubernetes tools read YAML 1.1, where a bare `yes` is no text. */
 export function yamlText(value: unknown): string {
-  const document = new Document(value);
+  const document = new Document(value, { version: '1.1' });
   visit(document, {
     Scalar(_, node) {
       // Only between double quotes may a character be written as an escape. And the

@@ -36,3 +36,11 @@ it('writes characters beyond the first plane as each format does', () => {
   expect(jsonText({ a: '\u{e0041}\u009b' }, true)).toBe('{"a":"\\udb40\\udc41\\u009b"}');
   expect(yamlText({ a: '\u{e0041}\u009b' })).toBe('a: "\\U000e0041\\u009b"\n');
 });
+
+it.each(['yes', 'on', 'y', '1:30', '0755', '2026-12-01'])(
+  'writes %s so that readers of YAML 1.1, as kubectl is one, take it for text',
+  (text) => {
+    expect(parse(yamlText({ text }), { version: '1.1' })).toEqual({ text });
+    expect(parse(yamlText({ text }))).toEqual({ text });
+  },
+);

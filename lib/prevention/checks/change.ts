@@ -42,7 +42,12 @@ export function patchOf(
     origin.kind === 'file'
       ? `# Kustomize patch for ${printable(origin.file)}:${origin.line}\n`
       : '';
-  return `${at}${stringify({ apiVersion, kind, metadata, ...patch }, { lineWidth: 0 })}`.trimEnd();
+  // Kubernetes tools read YAML 1.1, where a `yes` without quotes is no text.
+  const text = stringify(
+    { apiVersion, kind, metadata, ...patch },
+    { lineWidth: 0, version: '1.1' },
+  );
+  return `${at}${text}`.trimEnd();
 }
 
 /** A patch of the pod template of a DaemonSet or of a workload. */

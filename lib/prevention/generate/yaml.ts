@@ -23,7 +23,8 @@ function patchDocument(step: string, patch: ObjectPatch): string {
 /** The patch as an object that is cut down to what it changes. */
 export function patchYaml({ apiVersion, kind, namespace, name, spec }: ObjectPatch): string {
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
-  return stringify({ apiVersion, kind, metadata, spec }, { lineWidth: 0 });
+  // Kubernetes tools read YAML 1.1, where a `yes` without quotes is no text.
+  return stringify({ apiVersion, kind, metadata, spec }, { lineWidth: 0, version: '1.1' });
 }
 
 /** Names come from the cluster, so no line of theirs may end a comment. */

@@ -1,6 +1,7 @@
 /** Names of a folder of manifests may be anything: a change must stay the one command that it shows. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { agent, audit, configOf, noSchedule } from '../audited.ts';
 import { deployment, nodePool, read } from '../prevention-facts.ts';
 
@@ -48,4 +49,19 @@ describe('changes with hostile names', () => {
       expect(stdout).not.toContain('pwned');
     },
   );
+});
+
+it('writes patches that readers of YAML 1.1, as kubectl is one, do not take for other values', () => {
+  const taint = { key: 'a', value: 'yes', effect: 'NoSchedule' };
+  const { findings } = audit({
+    daemonSets: [agent({ name: 'on' })],
+    facts: {
+      source: 'manifests',
+      nodePools: read(nodePool('general', { startupTaints: [taint] })),
+    },
+  });
+  const pool = findings.find(({ check }) => check === 'no-startup-taint');
+  expect(parse(pool?.change ?? '', { version: '1.1' })).toMatchObject({
+    spec: { template: { spec: { startupTaints: [taint, { key: 'nodegap.dev/startup-on' }] } } },
+  });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { planKustomize } from '../../../lib/prevention/generate/kustomize.ts';
 import { planStartupTaints } from '../../../lib/prevention/generate/plan.ts';
-import { planYaml } from '../../../lib/prevention/generate/yaml.ts';
+import { patchYaml, planYaml } from '../../../lib/prevention/generate/yaml.ts';
 import { found, read, writtenDaemonSet } from '../prevention-facts.ts';
 import { clusterFacts, config, nodeGroup } from './facts.ts';
 
@@ -81,4 +81,16 @@ describe('the Kustomize components', () => {
     expect(files.get('README.txt')).toContain('- PATH/tolerations');
     expect(files.get('README.txt')).toContain('NodeGroup system');
   });
+});
+
+test('patches are the same to readers of YAML 1.1, as kubectl is one', () => {
+  const spec = { template: { spec: { tolerations: [{ key: 'y', value: 'yes' }] } } };
+  const text = patchYaml({
+    kind: 'DaemonSet',
+    apiVersion: 'apps/v1',
+    name: 'on',
+    spec,
+    comments: [],
+  });
+  expect(parse(text, { version: '1.1' })).toMatchObject({ metadata: { name: 'on' }, spec });
 });
