@@ -52,7 +52,7 @@ describe('startup-taints', () => {
   it('warns that nobody takes the taints off in a cluster that is not in act', async () => {
     const { err } = await run();
     expect(err).toContain('warning: ');
-    expect(err).toContain('nodegap would not take its taints off');
+    expect(err).toContain('nobody would take the taints of nodegap off');
   });
 
   it('gives the effect that is asked for', async () => {

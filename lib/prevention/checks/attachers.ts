@@ -106,8 +106,10 @@ function poolChange(
     }
   }
   if (waiting.length > 0) {
+    const cluster =
+      context.facts.cluster === '' ? 'the cluster' : `cluster ${context.facts.cluster}`;
     before.push(
-      `# Not ${listed([...new Set(waiting)])} yet: nodegap takes startup taints off in mode act only. Set mode: act for ${context.facts.cluster === '' ? 'the cluster' : `cluster ${context.facts.cluster}`} in nodegap.yaml, then audit again.`,
+      `# Not ${listed([...new Set(waiting)])} yet: nodegap takes startup taints off in mode act only. Deploy it with mode: act for ${cluster}, then audit again with that nodegap.yaml (--config).`,
     );
   }
   const taints = [...wanted.values()];

@@ -94,7 +94,7 @@ function ownAnswer(
         return unownedAnswer(context, attached, remover.name, fault);
       }
       if (context.mode === undefined) {
-        const reason = `${attached}: the configuration has no cluster ${facts.cluster}, so that nobody knows whether nodegap may take it off`;
+        const reason = `${attached}: no configuration that names cluster ${facts.cluster} was given (--config), so that nobody knows whether nodegap may take it off`;
         return { kind: 'not-checked', reason };
       }
       if (context.mode === 'act') return { kind: 'removed' };

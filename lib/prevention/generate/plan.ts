@@ -81,10 +81,10 @@ function modeWarnings({ mode, facts }: AuditContext, taints: readonly WantedTain
   if (mode === 'act' || !taints.some(({ remover }) => remover.kind === 'nodegap')) return [];
   const is =
     mode === undefined
-      ? `the configuration has no cluster ${facts.cluster}`
+      ? `no configuration that names cluster ${facts.cluster} was given (--config)`
       : `cluster ${facts.cluster} is in mode observe`;
   return [
-    `${is}: nodegap would not take its taints off, and new nodes would take no workload; set its mode to act before you apply the attachers`,
+    `${is}: nobody would take the taints of nodegap off, and new nodes would take no workload; deploy nodegap with mode act for it before you apply the attachers`,
   ];
 }
 

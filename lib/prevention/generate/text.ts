@@ -38,13 +38,17 @@ export function headOf(plan: StartupPlan): string[] {
 const rollOut: readonly string[] = [
   'Roll out in this order, each step when the one before is done:',
   '1. tolerations: the patches of DaemonSets and Deployments, until they are rolled out',
-  '2. the remover: mode act for this cluster in nodegap.yaml, so that admit-nodes runs, and the settings of known agents',
+  '2. the remover: nodegap deployed with mode act for this cluster, since only its admit-nodes takes its taints off and the command line does not; and the settings of known agents',
   '3. attachers: NodePools, node groups, user data; one pool first, and watch a new node lose its taints',
   'Take back in the other order: the attachers; then wait until no node bears the taints any more, then the remover, then the tolerations.',
   'A change of startupTaints is drift: Karpenter replaces all nodes of the NodePool, as fast as its spec.disruption.budgets allow (kubernetes-sigs/karpenter#997). Set a budget with reasons [Drifted] first.',
 ];
 
 const howTo: readonly string[] = [
+  '',
+  ...wrapped(
+    'These are patches, not whole objects: for Kustomize or kubectl patch, never for kubectl apply, which would take away what they leave out.',
+  ),
   '',
   'Effects:',
   ...effects.flatMap((line) => wrapped(`- ${line}`)),

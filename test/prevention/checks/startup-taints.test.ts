@@ -202,7 +202,7 @@ describe('attacher-without-remover', () => {
     [
       'the mode of an unknown cluster',
       { facts: { nodePools: pool(), cluster: 'elsewhere' } },
-      /no cluster elsewhere/,
+      /names cluster elsewhere/,
     ],
     [
       'an owner that may be in another folder',

@@ -250,7 +250,11 @@ describe('the plan', () => {
 
   test.each([
     ['is in observe', config('observe'), 'cluster prod-a is in mode observe'],
-    ['is not configured', { ...config(), clusters: [] }, 'the configuration has no cluster prod-a'],
+    [
+      'is not configured',
+      { ...config(), clusters: [] },
+      'no configuration that names cluster prod-a was given',
+    ],
   ])('warns that nobody would take the taints off when the cluster %s', (_what, settings, text) => {
     expect(planStartupTaints(clusterFacts(), settings).warnings[0]).toContain(text);
   });

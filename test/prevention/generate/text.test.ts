@@ -27,6 +27,8 @@ describe('the YAML', () => {
   test.each([
     'nodegap.dev/startup-fluent-bit:NoSchedule waits for logging/fluent-bit; taken off by nodegap',
     'Roll out in this order',
+    'never for kubectl apply',
+    'only its admit-nodes takes its taints off and the command line does not',
     'Take back in the other order',
     'past any disruption budget',
     'NodeGroup system',
