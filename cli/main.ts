@@ -53,8 +53,8 @@ export async function main(argv: string[], io: Io, programName = 'nodegap'): Pro
     .addHelpText(
       'after',
       `
-Exit codes: 0 success, 1 error. 2 where a command's own help says so: scan found something to
-act on, remediate ended without repair, release left the node alone.
+Exit codes: 0 success, 1 error. 2 where a command's own help says so: scan or audit found
+something, remediate ended without repair, release left the node alone.
 
 Examples:
   ${programName} scan                                 the cluster of the current context
