@@ -25,7 +25,7 @@ export interface RegisteredByUserData {
 /** What user data, decoded, registers. */
 export function readUserData(userData: string | undefined): RegisteredByUserData {
   const found: RegisteredByUserData = { taints: [], labels: {}, bootstraps: false, unread: false };
-  for (const part of partsOf(userData ?? '')) {
+  for (const part of partsOf((userData ?? '').replaceAll('\r\n', '\n'))) {
     const text = withoutComments(part);
     found.bootstraps ||= bootstrapMarks.test(text);
     const cluster = clusterOf(text);
@@ -167,6 +167,8 @@ function readBottlerocket(text: string, found: RegisteredByUserData): void {
       table = header.trim();
       continue;
     }
+    // As a dotted key or an inline table.
+    if (/^[^=]*\bnode-taints\b.*=/.test(line) && /\bsettings\b/.test(text)) found.unread = true;
     const entry = /^\s*("[^"]+"|'[^']+'|[\w.-]+)\s*=\s*(.+)$/.exec(line);
     if (entry === null) continue;
     const key = (entry[1] ?? '').replace(/^["']|["']$/g, '');

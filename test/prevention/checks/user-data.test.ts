@@ -137,4 +137,18 @@ describe('taints of user data', () => {
   ])('tell whether a node is made: %s', (userData, expected) => {
     expect(readUserData(userData).bootstraps).toBe(expected);
   });
+
+  it('are read with the line ends of Windows', () => {
+    const text = '[settings.kubernetes.node-taints]\r\n"a/b" = ["true:NoSchedule"]\r\n';
+    expect(readUserData(text).taints).toEqual([
+      { key: 'a/b', value: 'true', effect: 'NoSchedule' },
+    ]);
+  });
+
+  it.each([
+    'settings.kubernetes.node-taints."a/b" = "true:NoSchedule"',
+    '[settings.kubernetes]\nnode-taints = { "a/b" = ["true:NoSchedule"] }',
+  ])('are said to be unread in a form of TOML that is not known: %s', (text) => {
+    expect(readUserData(text).unread).toBe(true);
+  });
 });
