@@ -10,6 +10,7 @@ import {
   mostADay,
   mostAnHour,
   takeNotice,
+  takeOverdueNotice,
   type Voice,
 } from '../../lib/safety/hushed.ts';
 import type { Ports } from './ports.ts';
@@ -56,6 +57,17 @@ export async function tellPeople(
           `this is notice ${mostADay} about this node within a day: the next one comes after ${timeText(voice.until)}`,
         ]
       : [];
+  if (news.overdue !== undefined && news.request === undefined && outcome.node === 'untouched') {
+    const turn = { cluster: state.cluster, code: outcome.code, execution: news.execution };
+    const until = await takeOverdueNotice(ports.table, turn, ports.clock.now());
+    if (until === undefined) {
+      ports.metrics.count('NoticeHeldBack', 1, { cluster: state.cluster });
+      return;
+    }
+    silences.push(
+      `further reports of new nodes that are overdue and end like this one are held back until ${timeText(until)}; see all with: nodegap status --cluster ${state.cluster}`,
+    );
+  }
   if (!isGrave(outcome) && news.request === undefined) {
     const taken = await takeNotice(ports.table, state.cluster, ports.clock.now());
     if (taken === undefined) {

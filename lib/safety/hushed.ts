@@ -82,3 +82,38 @@ export async function takeNotice(
   }
   return undefined;
 }
+
+/**
+ * Takes the one notice of an hour for overdue nodes of a cluster whose attempts ended with `code`
+ * and left them as they were: a DaemonSet that is broken everywhere makes every new node overdue,
+ * and people know of it by its alert. Answers until when further ones are held back; undefined when
+ * another execution has it. The same execution may ask again.
+ */
+export async function takeOverdueNotice(
+  table: StateTable,
+  { cluster, code, execution }: { cluster: string; code: string; execution: string },
+  now: number,
+): Promise<number | undefined> {
+  const until = now + hour;
+  const outcome = await table.transact([
+    {
+      kind: 'put',
+      item: {
+        pk: clusterPk(cluster),
+        sk: `told#overdue#${code}`,
+        execution,
+        until,
+        ttl: Math.ceil((until + hour) / 1000),
+      },
+      condition: {
+        kind: 'any',
+        of: [
+          { kind: 'absent' },
+          { kind: 'less-than', attribute: 'until', value: now },
+          { kind: 'equals', attribute: 'execution', value: execution },
+        ],
+      },
+    },
+  ]);
+  return outcome.kind === 'committed' ? until : undefined;
+}

@@ -249,6 +249,34 @@ describe('a node that does not prove itself', () => {
   });
 });
 
+describe('a DaemonSet that is Ready on no new node', () => {
+  it('is told of by its alert and one report, however many nodes are overdue', async () => {
+    await begin({ more: 12 });
+    const broken = new Set<string>();
+    for (let passed = 0; passed < 25; passed++) {
+      for (const { metadata } of newNodes().filter((node) => !broken.has(node.metadata.name))) {
+        broken.add(metadata.name);
+        world.cluster.setFault(
+          { daemonSet: 'kube-system/aws-node', node: metadata.name },
+          { kind: 'never-ready' },
+        );
+      }
+      await world.pass(1);
+    }
+    expect(world.outcomes.map(({ code }) => code)).toEqual(Array(12).fill('blame-daemonset'));
+    const alert = world.notices.findIndex(({ body }) => body.includes('does not become Ready'));
+    const reports = world.notices.filter(({ kind }) => kind === 'report');
+    expect(alert).toBeGreaterThanOrEqual(0);
+    expect(alert).toBeLessThan(world.notices.findIndex(({ kind }) => kind === 'report'));
+    expect(reports).toHaveLength(1);
+    expect(reports[0]?.body).toContain(
+      'Further reports of new nodes that are overdue and end like this one are held back until',
+    );
+    expect(newNodes()).toHaveLength(12);
+    expect(newNodes().every(bears)).toBe(true);
+  });
+});
+
 describe('a node that may not be changed', () => {
   it('keeps no other one waiting, and is told of', async () => {
     let refused: string | undefined;
