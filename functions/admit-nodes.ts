@@ -144,7 +144,12 @@ async function admit(
   let admitted = 0;
   let refused: ReadonlySet<string> = new Set();
   if (acts) {
-    const carriedOut = await carryOut(client, wanted, ports.installation, now);
+    const carriedOut = await carryOut(
+      client,
+      wanted,
+      (node) => admittable(decideAdmission({ ...facts, nodes: [node] }, config, now))[0],
+      { installation: ports.installation, now },
+    );
     logPatches(ports, ids, carriedOut);
     admitted = carriedOut.done.length;
     refused = new Set(carriedOut.refused.map(({ node }) => node.metadata.uid));
