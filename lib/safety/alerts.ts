@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { ItemKey, StateTable } from '../ports.ts';
 import { optionalNumber } from './item-fields.ts';
 import { clusterPk } from './keys.ts';
+import { claimTelling } from './told.ts';
 
 /** How long the same alert stays quiet after it was sent, while its reason lasts. */
 const repeatAfterMs = 24 * 60 * 60_000;
@@ -29,7 +30,11 @@ export class Alerts {
     send: (fresh: string[]) => Promise<void>,
   ): Promise<void> {
     const fresh: string[] = [];
-    for (const key of keys) if (await this.#claim(cluster, key)) fresh.push(key);
+    const now = this.#clock.now();
+    for (const key of keys) {
+      if (await claimTelling(this.#table, alertKey(cluster, key), now, repeatAfterMs))
+        fresh.push(key);
+    }
     if (fresh.length === 0) return;
     try {
       await send(fresh);
@@ -39,23 +44,6 @@ export class Alerts {
       }
       throw error;
     }
-  }
-
-  /** True for whoever is to send the alert of that key now; false when it was sent already. */
-  async #claim(cluster: string, key: string): Promise<boolean> {
-    const now = this.#clock.now();
-    const until = now + repeatAfterMs;
-    const outcome = await this.#table.transact([
-      {
-        kind: 'put',
-        item: { ...alertKey(cluster, key), until, ttl: Math.ceil(until / 1000) },
-        condition: {
-          kind: 'any',
-          of: [{ kind: 'absent' }, { kind: 'less-than', attribute: 'until', value: now }],
-        },
-      },
-    ]);
-    return outcome.kind === 'committed';
   }
 
   /**

@@ -11,7 +11,7 @@
  * - `spec.taints` is an atomic list for every patch type: the list as read is written back with
  *   only our own entry added or taken out, the others untouched.
  */
-import { NodegapError } from '../errors.ts';
+import { fence, removeAnnotation, setAnnotation, setTaints } from '../kubernetes/node-patch.ts';
 import type { Node, Taint } from '../kubernetes/objects.ts';
 import type { JsonPatchOperation } from '../ports.ts';
 import {
@@ -84,8 +84,8 @@ export function planIsolation(
   const patch = [
     ...fence(node),
     ...(isCordoned ? [] : [{ op: 'add', path: '/spec/unschedulable', value: true } as const]),
-    ...(taints === undefined ? [] : [{ op: 'add', path: '/spec/taints', value: taints } as const]),
-    writeMark(node, mark),
+    ...(taints === undefined ? [] : setTaints(node, taints)),
+    setAnnotation(node, isolationAnnotation, JSON.stringify(mark)),
   ];
   return { kind: 'patch', patch, mark };
 }
@@ -113,8 +113,8 @@ export function planTaint(node: Node, fields: MarkFields): IsolationPlan {
   const tainted: IsolationMark = { ...mark, tainted: true };
   const patch = [
     ...fence(node),
-    ...(taints === undefined ? [] : [{ op: 'add', path: '/spec/taints', value: taints } as const]),
-    writeMark(node, tainted),
+    ...(taints === undefined ? [] : setTaints(node, taints)),
+    setAnnotation(node, isolationAnnotation, JSON.stringify(tainted)),
   ];
   return { kind: 'patch', patch, mark: tainted };
 }
@@ -141,42 +141,9 @@ export function planRelease(node: Node, installation: string, execution?: string
   const uncordons = mark?.cordoned === true && node.spec.unschedulable === true;
   const patch: JsonPatchOperation[] = [...fence(node)];
   if (uncordons) patch.push({ op: 'remove', path: '/spec/unschedulable' });
-  if (untaints) {
-    patch.push(
-      others.length === 0
-        ? { op: 'remove', path: '/spec/taints' }
-        : { op: 'add', path: '/spec/taints', value: others },
-    );
-  }
-  if (mark !== undefined) patch.push({ op: 'remove', path: annotationPath });
+  if (untaints) patch.push(...setTaints(node, others));
+  if (mark !== undefined) patch.push(removeAnnotation(isolationAnnotation));
   return { kind: 'patch', patch, uncordons, untaints };
-}
-
-const annotationPath = `/metadata/annotations/${isolationAnnotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-
-/** Makes the API server refuse the patch unless the node still is the very state that was read. */
-function fence(node: Node): JsonPatchOperation[] {
-  const { uid, resourceVersion } = node.metadata;
-  // An empty resourceVersion means "whatever the state" to the API server: no fence at all.
-  if (resourceVersion === undefined || resourceVersion === '') {
-    throw new NodegapError(
-      'NodeWithoutVersion',
-      `node ${node.metadata.name} was read without metadata.resourceVersion, so it cannot be changed safely`,
-      { hint: 'read the node by itself, not from a projected list' },
-    );
-  }
-  return [
-    { op: 'test', path: '/metadata/uid', value: uid },
-    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-  ];
-}
-
-function writeMark(node: Node, mark: IsolationMark): JsonPatchOperation {
-  const value = JSON.stringify(mark);
-  // JSON Patch cannot add a member to a map that is not there.
-  return node.metadata.annotations === undefined
-    ? { op: 'add', path: '/metadata/annotations', value: { [isolationAnnotation]: value } }
-    : { op: 'add', path: annotationPath, value };
 }
 
 /** The taints with nodegap's own in place, or undefined when they are that already. */

@@ -4,7 +4,7 @@
  * registration restores it, kubernetes-sigs/karpenter#1772) is known to be an old one.
  */
 import { isoTime } from '../../clock.ts';
-import { NodegapError } from '../../errors.ts';
+import { fence, setAnnotation, setTaints } from '../../kubernetes/node-patch.ts';
 import type { Node } from '../../kubernetes/objects.ts';
 import type { JsonPatchOperation } from '../../ports.ts';
 import * as z from '../../zod.ts';
@@ -49,34 +49,13 @@ export function admissionPatch(
   installation: string,
   now: number,
 ): JsonPatchOperation[] {
-  const { uid, name, resourceVersion, annotations } = node.metadata;
-  if (resourceVersion === undefined || resourceVersion === '') {
-    throw new NodegapError(
-      'NodeWithoutVersion',
-      `node ${name} was read without metadata.resourceVersion, so it cannot be changed safely`,
-    );
-  }
   const off = new Set(names);
   const kept = (node.spec.taints ?? []).filter((taint) => !off.has(startupTaintName(taint) ?? ''));
   const proved = Object.fromEntries(names.map((each) => [each, isoTime(now)]));
   const mark = JSON.stringify({
     installation,
-    nodeUid: uid,
+    nodeUid: node.metadata.uid,
     names: { ...proved, ...Object.fromEntries(admittedNames(node, installation)) },
   });
-  return [
-    { op: 'test', path: '/metadata/uid', value: uid },
-    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-    kept.length === 0
-      ? { op: 'remove', path: '/spec/taints' }
-      : { op: 'replace', path: '/spec/taints', value: kept },
-    // JSON Patch cannot add a member to a map that is not there.
-    annotations === undefined
-      ? { op: 'add', path: '/metadata/annotations', value: { [admittedAnnotation]: mark } }
-      : {
-          op: 'add',
-          path: `/metadata/annotations/${admittedAnnotation.replaceAll('/', '~1')}`,
-          value: mark,
-        },
-  ];
+  return [...fence(node), ...setTaints(node, kept), setAnnotation(node, admittedAnnotation, mark)];
 }

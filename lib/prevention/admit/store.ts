@@ -11,6 +11,7 @@ import type { Item, StateTable } from '../../ports.ts';
 import { KEEP_NUMBERS_SECONDS } from '../../safety/episode-items.ts';
 import { numberOf, oneOf, optionalNumber } from '../../safety/item-fields.ts';
 import { admissionKey, orphanTaintKey } from '../../safety/keys.ts';
+import { tellUnlessTold } from '../../safety/told.ts';
 
 /** An execution that has made no pass for so long counts as dead. */
 export const admissionLeaseMs = 90_000;
@@ -30,8 +31,11 @@ export interface AdmissionItem {
 }
 
 export type StartClaim =
-  /** Start the execution with that number. Doing so twice is the same as once. */
-  { kind: 'start'; number: number } | { kind: 'live'; number: number };
+  /**
+   * Start the execution with that number. Doing so twice is the same as once. `isNew`: nobody can
+   * have started it since the number was taken.
+   */
+  { kind: 'start'; number: number; isNew?: true } | { kind: 'live'; number: number };
 
 export class AdmissionStore {
   readonly #table: StateTable;
@@ -84,7 +88,7 @@ export class AdmissionStore {
               },
       },
     ]);
-    if (outcome.kind === 'committed') return { kind: 'start', number };
+    if (outcome.kind === 'committed') return { kind: 'start', number, isNew: true };
     const other = outcome.item === undefined ? undefined : admissionFrom(outcome.item);
     return standing(other, now) ?? { kind: 'live', number: other?.number ?? number };
   }
@@ -135,6 +139,25 @@ export class AdmissionStore {
     ]);
   }
 
+  /**
+   * Takes a number that was never used in place of one that was, as after the table was restored
+   * or made anew: the seconds since 1970, which numbers that are taken one by one never overtake.
+   * Undefined when somebody else has taken one.
+   */
+  async leap(cluster: string, used: number): Promise<number | undefined> {
+    const now = this.#clock.now();
+    const number = Math.max(used + 1, Math.floor(now / 1000));
+    const outcome = await this.#table.transact([
+      {
+        kind: 'update',
+        key: admissionKey(cluster),
+        set: { number, state: 'starting', until: now + admissionLeaseMs },
+        condition: { kind: 'equals', attribute: 'number', value: used },
+      },
+    ]);
+    return outcome.kind === 'committed' ? number : undefined;
+  }
+
   /** Gives the next number to the successor of an execution. False when it has lost its own. */
   async handOn(cluster: string, number: number): Promise<boolean> {
     const now = this.#clock.now();
@@ -164,25 +187,7 @@ export class AdmissionStore {
   /** Calls `send` once a day for each NAME. When it fails it counts as not told. */
   async tellOnce(cluster: string, name: string, send: () => Promise<void>): Promise<void> {
     const key = orphanTaintKey(cluster, name);
-    const now = this.#clock.now();
-    const until = now + toldAgainMs;
-    const outcome = await this.#table.transact([
-      {
-        kind: 'put',
-        item: { ...key, until, ttl: Math.ceil(until / 1000) },
-        condition: {
-          kind: 'any',
-          of: [{ kind: 'absent' }, { kind: 'less-than', attribute: 'until', value: now }],
-        },
-      },
-    ]);
-    if (outcome.kind !== 'committed') return;
-    try {
-      await send();
-    } catch (error) {
-      await this.#table.transact([{ kind: 'delete', key }]);
-      throw error;
-    }
+    await tellUnlessTold(this.#table, key, this.#clock.now(), toldAgainMs, send);
   }
 }
 

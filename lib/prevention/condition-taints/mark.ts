@@ -3,7 +3,7 @@
  * both together. Without the note a taint is somebody else's, whatever its key.
  */
 import { isoTime } from '../../clock.ts';
-import { NodegapError } from '../../errors.ts';
+import { fence, removeAnnotation, setAnnotation, setTaints } from '../../kubernetes/node-patch.ts';
 import type { Node, Taint } from '../../kubernetes/objects.ts';
 import type { JsonPatchOperation } from '../../ports.ts';
 import * as z from '../../zod.ts';
@@ -78,13 +78,6 @@ export function conditionTaintPatch(
   installation: string,
   now: number,
 ): JsonPatchOperation[] {
-  const { uid, name, resourceVersion, annotations } = node.metadata;
-  if (resourceVersion === undefined || resourceVersion === '') {
-    throw new NodegapError(
-      'NodeWithoutVersion',
-      `node ${name} was read without metadata.resourceVersion, so it cannot be changed safely`,
-    );
-  }
   const mark = readConditionMark(node, installation);
   const noted = { ...(mark.kind === 'ours' ? mark.taints : {}) };
   let taints = node.spec.taints ?? [];
@@ -100,35 +93,20 @@ export function conditionTaintPatch(
     taints = at < 0 ? [...taints, taint] : taints.with(at, taint);
     noted[rule] = { effect, since: isoTime(since), at: isoTime(now) };
   }
-  const path = `/metadata/annotations/${conditionTaintsAnnotation.replaceAll('/', '~1')}`;
-  const text = JSON.stringify({ installation, taints: noted });
-  return [
-    { op: 'test', path: '/metadata/uid', value: uid },
-    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-    ...taintOperations(node, taints),
-    ...(Object.keys(noted).length === 0
-      ? annotations?.[conditionTaintsAnnotation] === undefined
-        ? []
-        : [{ op: 'remove', path } as const]
-      : // JSON Patch cannot add a member to a map that is not there.
-        annotations === undefined
-        ? [
-            {
-              op: 'add',
-              path: '/metadata/annotations',
-              value: { [conditionTaintsAnnotation]: text },
-            } as const,
-          ]
-        : [{ op: 'add', path, value: text } as const]),
-  ];
+  return [...fence(node), ...setTaints(node, taints), ...noteOperations(node, noted, installation)];
 }
 
-function taintOperations(node: Node, taints: Taint[]): JsonPatchOperation[] {
-  const before = node.spec.taints;
-  if (taints.length > 0) {
-    return [{ op: before === undefined ? 'add' : 'replace', path: '/spec/taints', value: taints }];
+function noteOperations(
+  node: Node,
+  noted: Record<string, NotedTaint>,
+  installation: string,
+): JsonPatchOperation[] {
+  if (Object.keys(noted).length > 0) {
+    const text = JSON.stringify({ installation, taints: noted });
+    return [setAnnotation(node, conditionTaintsAnnotation, text)];
   }
-  return before === undefined ? [] : [{ op: 'remove', path: '/spec/taints' }];
+  const isThere = node.metadata.annotations?.[conditionTaintsAnnotation] !== undefined;
+  return isThere ? [removeAnnotation(conditionTaintsAnnotation)] : [];
 }
 
 function isOf({ key }: Taint, name: string): boolean {

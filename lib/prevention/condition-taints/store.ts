@@ -5,10 +5,12 @@
  * goes together with the time of its run, and a run that a younger one has overtaken writes nothing:
  * what it saw is old.
  */
+
 import type { Item, ItemKey, StateTable, Write } from '../../ports.ts';
 import { numberOf, oneOf, textOf } from '../../safety/item-fields.ts';
 import { clusterPk, prefixes } from '../../safety/keys.ts';
 import { MAX_TRANSACTION_WRITES } from '../../safety/table-writes.ts';
+import { tellUnlessTold } from '../../safety/told.ts';
 import type { Sighting } from './model.ts';
 import { sightingKey } from './sightings.ts';
 
@@ -70,24 +72,7 @@ export class SightingStore {
   /** Calls `send` unless that was told lately. When it fails it counts as not told. */
   async tellOnce(now: number, send: () => Promise<void>): Promise<void> {
     const key = { pk: clusterPk(this.#cluster), sk: 'condition-taints-told' };
-    const until = now + toldAgainMs;
-    const outcome = await this.#table.transact([
-      {
-        kind: 'put',
-        item: { ...key, until, ttl: Math.ceil(until / 1000) },
-        condition: {
-          kind: 'any',
-          of: [{ kind: 'absent' }, { kind: 'less-than', attribute: 'until', value: now }],
-        },
-      },
-    ]);
-    if (outcome.kind !== 'committed') return;
-    try {
-      await send();
-    } catch (error) {
-      await this.#table.transact([{ kind: 'delete', key }]);
-      throw error;
-    }
+    await tellUnlessTold(this.#table, key, now, toldAgainMs, send);
   }
 
   #key(sighting: Pick<Sighting, 'nodeUid' | 'rule'>): ItemKey {

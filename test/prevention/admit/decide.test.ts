@@ -409,7 +409,7 @@ describe('the patch that admits a node', () => {
     expect(admissionPatch(tainted, ['agent'], installation, now)).toEqual([
       { op: 'test', path: '/metadata/uid', value: 'uid-n1' },
       { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
-      { op: 'replace', path: '/spec/taints', value: [first, startup('logs'), last] },
+      { op: 'add', path: '/spec/taints', value: [first, startup('logs'), last] },
       {
         op: 'add',
         path: '/metadata/annotations/nodegap.dev~1admitted',

@@ -23,7 +23,7 @@ describe('the patch of condition taints', () => {
     expect(conditionTaintPatch(node, { add: [...add], remove: [] }, installation, now)).toEqual([
       { op: 'test', path: '/metadata/uid', value: 'uid-n1' },
       { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
-      { op: 'replace', path: '/spec/taints', value: [before, { key, effect: 'NoSchedule' }] },
+      { op: 'add', path: '/spec/taints', value: [before, { key, effect: 'NoSchedule' }] },
       { op: 'add', path: '/metadata/annotations', value: { [conditionTaintsAnnotation]: text } },
     ]);
   });
@@ -46,7 +46,7 @@ describe('the patch of condition taints', () => {
     expect(
       conditionTaintPatch(node, { add: [], remove: ['cni'] }, installation, now).slice(2),
     ).toEqual([
-      { op: 'replace', path: '/spec/taints', value: [before, after, { key, effect: 'NoExecute' }] },
+      { op: 'add', path: '/spec/taints', value: [before, after, { key, effect: 'NoExecute' }] },
       { op: 'remove', path: '/metadata/annotations/nodegap.dev~1condition-taints' },
     ]);
   });
@@ -64,7 +64,7 @@ describe('the patch of condition taints', () => {
     });
     const change = { add: [{ ...add[0], effect: 'PreferNoSchedule' as const }], remove: [] };
     expect(conditionTaintPatch(node, change, installation, now)).toContainEqual({
-      op: 'replace',
+      op: 'add',
       path: '/spec/taints',
       value: [before, { key, effect: 'PreferNoSchedule' }, after],
     });
