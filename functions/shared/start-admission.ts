@@ -1,7 +1,7 @@
 /** Starts executions of `admit-nodes`. */
 import { belongsTo, clusterArn } from '../../lib/config/cluster-arn.ts';
 import type { ClusterConfig } from '../../lib/config/model.ts';
-import { AdmissionStore } from '../../lib/prevention/admit/store.ts';
+import { AdmissionStore, type StartClaim } from '../../lib/prevention/admit/store.ts';
 import type { AdmissionWorkflow } from '../../lib/prevention/admit/workflow.ts';
 import { admissionName } from '../../lib/safety/execution-name.ts';
 import type { Ports } from './ports.ts';
@@ -32,6 +32,22 @@ export async function startAdmission(
   return `${started} ${execution}`;
 }
 
+/**
+ * Starts what was claimed. An execution of a number that is new should not exist: the table has
+ * forgotten numbers, and each of them would be tried in vain.
+ */
+async function startClaimed(
+  ports: RequestPorts,
+  store: AdmissionStore,
+  cluster: ClusterConfig,
+  claim: Extract<StartClaim, { kind: 'start' }>,
+): Promise<string> {
+  const answer = await startAdmission(ports, cluster, claim.number);
+  if (claim.isNew !== true || !answer.startsWith('exists')) return answer;
+  const number = await store.leap(cluster.name, claim.number);
+  return number === undefined ? answer : startAdmission(ports, cluster, number);
+}
+
 /** A node of the cluster bears a startup taint: starts an execution unless one lives. */
 export async function admitIn(ports: RequestPorts, name: string): Promise<string> {
   const { config } = await ports.config();
@@ -40,7 +56,7 @@ export async function admitIn(ports: RequestPorts, name: string): Promise<string
   const store = new AdmissionStore(ports.table, ports.clock);
   const claim = await store.claimStart(name, await store.load(name), ports.clock.now());
   if (claim.kind === 'live') return `execution ${claim.number} is at it`;
-  return startAdmission(ports, cluster, claim.number);
+  return startClaimed(ports, store, cluster, claim);
 }
 
 /**
@@ -60,7 +76,7 @@ export async function admitLaunched(ports: RequestPorts): Promise<string> {
     answers.push(
       claim.kind === 'live'
         ? `execution ${claim.number} is at it in ${cluster.name}`
-        : await startAdmission(ports, cluster, claim.number),
+        : await startClaimed(ports, store, cluster, claim),
     );
   }
   return answers.length === 0 ? 'no cluster uses startup taints' : answers.join('; ');

@@ -278,6 +278,24 @@ describe('the admission of new nodes', () => {
     ]);
   });
 
+  it('leaps over the numbers that a restored table has forgotten', async () => {
+    await route(wanted);
+    const [{ name = '' } = {}] = admissions;
+    for (const number of [2, 3, 4]) {
+      admissions.push({
+        name: name.replace(/1$/, `${number}`),
+        input: { cluster: 'prod', number },
+      });
+    }
+    now += 91_000;
+    await route({ ...wanted, time: new Date(now).toISOString() });
+    const number = now / 1000;
+    expect(admissions.at(-1)?.input).toEqual({ cluster: 'prod', number });
+    expect(await table.get(item)).toMatchObject({ number, state: 'starting' });
+    await route({ ...wanted, time: new Date(now).toISOString() });
+    expect(admissions.at(-1)?.input).toEqual({ cluster: 'prod', number });
+  });
+
   it('starts nothing for launches where no cluster has ever used startup taints', async () => {
     await route(launched(1));
     expect(admissions).toEqual([]);

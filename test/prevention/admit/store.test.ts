@@ -43,6 +43,7 @@ describe('the right to start an execution', () => {
     await claim();
     await store.renew('prod', 1);
     await store.free('prod', 1);
+    expect(await claim()).toEqual({ kind: 'start', number: 2, isNew: true });
     expect(await claim()).toEqual({ kind: 'start', number: 2 });
   });
 });
