@@ -4,7 +4,8 @@ import { NodegapError } from '../errors.ts';
 import type { Item, ItemKey, StateTable } from '../ports.ts';
 import { textOf } from '../safety/item-fields.ts';
 import { canonicalJson } from './canonical.ts';
-import type { Config, LoadedConfig } from './model.ts';
+import { type PublishedConfig, withLaterKeys } from './later-keys.ts';
+import type { LoadedConfig } from './model.ts';
 
 /** IAM keeps every function but the publishing one from writing to this partition. */
 export const configPartition = 'CONFIG';
@@ -81,8 +82,8 @@ export class ConfigStore {
     const document = textOf(item, 'document');
     demandSum(document, sha256);
     // It was validated before it was published, and the sum says that it is the same text.
-    const config: Config = JSON.parse(document);
-    return { config, sha256 };
+    const published: PublishedConfig = JSON.parse(document);
+    return { config: withLaterKeys(published), sha256 };
   }
 }
 

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { configSha256 } from '../../lib/config/canonical.ts';
+import { canonicalJson, configSha256 } from '../../lib/config/canonical.ts';
 import { defaultConfig } from '../../lib/config/load.ts';
 import type { LoadedConfig } from '../../lib/config/model.ts';
 import { ConfigStore } from '../../lib/config/store.ts';
@@ -74,6 +75,19 @@ describe('ConfigStore', () => {
     table.get = get;
     await store.publish(loaded('b'));
     await expect(store.current()).resolves.toEqual(loaded('b'));
+  });
+
+  it('gives the keys that an older nodegap did not publish their defaults', async () => {
+    const { config } = loaded('a');
+    const { conditionTaints: _taints, audit: _audit, timings, ...older } = config;
+    const { startupSoak: _soak, startupDeadline: _deadline, ...olderTimings } = timings;
+    const document = canonicalJson({ ...older, timings: olderTimings });
+    const sha256 = createHash('sha256').update(document).digest('hex');
+    await table.transact([
+      { kind: 'put', item: { pk: 'CONFIG', sk: `sha256#${sha256}`, document } },
+      { kind: 'put', item: { pk: 'CONFIG', sk: 'current', sha256 } },
+    ]);
+    await expect(new ConfigStore(table, clock).current()).resolves.toEqual({ config, sha256 });
   });
 
   it('fails when it could never read one', async () => {
