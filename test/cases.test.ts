@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 /** The cases of groups C (isolation), D (wait, dedupe, breaker), E (drain), F (replace) and H (command line). */
 const cases = [
+  // Of groups A, B and G, those that startup and condition taints touch.
+  ...['C20', 'C44', 'C46', 'C98'],
   ...['C47', 'C49', 'C51', 'C52', 'C53'],
   ...['C57', 'C61', 'C63', 'C64', 'C66', 'C69'],
   ...['C71', 'C72', 'C74', 'C77', 'C78', 'C80', 'C84', 'C85'],
