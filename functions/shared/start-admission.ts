@@ -41,10 +41,11 @@ async function startClaimed(
   store: AdmissionStore,
   cluster: ClusterConfig,
   claim: Extract<StartClaim, { kind: 'start' }>,
+  lastSeenTainted: number,
 ): Promise<string> {
   const answer = await startAdmission(ports, cluster, claim.number);
   if (claim.isNew !== true || !answer.startsWith('exists')) return answer;
-  const number = await store.leap(cluster.name, claim.number);
+  const number = await store.leap(cluster.name, claim.number, lastSeenTainted);
   return number === undefined ? answer : startAdmission(ports, cluster, number);
 }
 
@@ -54,9 +55,10 @@ export async function admitIn(ports: RequestPorts, name: string): Promise<string
   const cluster = config.clusters.find((each) => each.name === name);
   if (cluster === undefined) return 'a cluster that is not configured';
   const store = new AdmissionStore(ports.table, ports.clock);
-  const claim = await store.claimStart(name, await store.load(name), ports.clock.now());
+  const seen = ports.clock.now();
+  const claim = await store.claimStart(name, await store.load(name), seen);
   if (claim.kind === 'live') return `execution ${claim.number} is at it`;
-  return startClaimed(ports, store, cluster, claim);
+  return startClaimed(ports, store, cluster, claim, seen);
 }
 
 /**
@@ -76,7 +78,7 @@ export async function admitLaunched(ports: RequestPorts): Promise<string> {
     answers.push(
       claim.kind === 'live'
         ? `execution ${claim.number} is at it in ${cluster.name}`
-        : await startClaimed(ports, store, cluster, claim),
+        : await startClaimed(ports, store, cluster, claim, known.lastSeenTainted),
     );
   }
   return answers.length === 0 ? 'no cluster uses startup taints' : answers.join('; ');

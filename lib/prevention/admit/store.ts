@@ -144,14 +144,14 @@ export class AdmissionStore {
    * or made anew: the seconds since 1970, which numbers that are taken one by one never overtake.
    * Undefined when somebody else has taken one.
    */
-  async leap(cluster: string, used: number): Promise<number | undefined> {
+  async leap(cluster: string, used: number, lastSeenTainted: number): Promise<number | undefined> {
     const now = this.#clock.now();
     const number = Math.max(used + 1, Math.floor(now / 1000));
+    const until = now + admissionLeaseMs;
     const outcome = await this.#table.transact([
       {
-        kind: 'update',
-        key: admissionKey(cluster),
-        set: { number, state: 'starting', until: now + admissionLeaseMs },
+        kind: 'put',
+        item: itemOf(cluster, { number, until, state: 'starting', lastSeenTainted }),
         condition: { kind: 'equals', attribute: 'number', value: used },
       },
     ]);
