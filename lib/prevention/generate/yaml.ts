@@ -7,7 +7,12 @@ import { headOf, isEmptyPlan, recipeLines } from './text.ts';
 
 export function planYaml(plan: StartupPlan): string {
   const head = comment(headOf(plan));
-  if (isEmptyPlan(plan)) return `${head}#\n# Nothing to change.\n`;
+  if (isEmptyPlan(plan)) {
+    // What was not read may lack a change all the same.
+    const scope =
+      plan.warnings.length === 0 ? '' : '# In what was read (mind the warnings above):\n';
+    return `${head}#\n${scope}# Nothing to change.\n`;
+  }
   const documents = [
     ...plan.tolerations.map((patch) => patchDocument('step 1', patch)),
     ...plan.attachers.map((patch) => patchDocument('step 3', patch)),

@@ -43,6 +43,11 @@ describe('the YAML', () => {
   test('says when there is nothing to change', () => {
     const none = planStartupTaints(clusterFacts({ daemonSets: [] }), config());
     expect(planYaml(none)).toMatch(/# Nothing to change\.\n$/);
+    expect(planYaml(none)).not.toContain('In what was read');
+    const unread = planYaml({ ...none, warnings: ['node groups could not be read'] });
+    expect(unread).toMatch(
+      /# In what was read \(mind the warnings above\):\n# Nothing to change\.\n$/,
+    );
     expect(parse(planYaml(none))).toBeNull();
   });
 
