@@ -146,7 +146,7 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
   },
   'admit-nodes': {
     cluster: 'actuator',
-    table: [...read, 'PutItem', 'UpdateItem'],
+    table: [...read, 'PutItem', 'UpdateItem', 'DeleteItem'],
     notifies: true,
     emits: true,
     startsAdmissions: true,

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { passesOfOneExecution } from '../../functions/admit-nodes.ts';
 import { parseTime } from '../../lib/clock.ts';
-import { KubernetesError } from '../../lib/errors.ts';
+import { KubernetesError, NodegapError } from '../../lib/errors.ts';
 import { conditionOf, type Node } from '../../lib/kubernetes/objects.ts';
 import { admittedAnnotation } from '../../lib/prevention/admit/mark.ts';
 import { minute, World, type WorldOptions } from './world.ts';
@@ -326,5 +326,19 @@ describe('a startup taint that no required DaemonSet stands behind', () => {
     const told = world.notices.filter(({ body }) => body.includes(`bear taint ${key}`));
     expect(told).toHaveLength(1);
     expect(told[0]?.body).toContain(newNodes()[0]?.metadata.name ?? '?');
+  });
+
+  it('is told of once people can be reached', async () => {
+    await begin({ yaml: 'requiredDaemonSets: [{ name: another }]\n' });
+    const push = world.notices.push.bind(world.notices);
+    let refusals = 3;
+    world.notices.push = (...notices) => {
+      if (!notices.some(({ body }) => body.includes(`bear taint ${key}`))) return push(...notices);
+      refusals -= 1;
+      if (refusals >= 0) throw new NodegapError('Notice.Unavailable', 'nobody can be reached');
+      return push(...notices);
+    };
+    await world.pass(15);
+    expect(world.notices.filter(({ body }) => body.includes(`bear taint ${key}`))).toHaveLength(1);
   });
 });
