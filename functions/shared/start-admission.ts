@@ -70,16 +70,33 @@ export async function admitLaunched(ports: RequestPorts): Promise<string> {
   const { config } = await ports.config();
   const store = new AdmissionStore(ports.table, ports.clock);
   const answers: string[] = [];
+  const failures: unknown[] = [];
   for (const cluster of config.clusters) {
     if (!belongsTo(cluster, ports.installation)) continue;
-    const known = await store.load(cluster.name);
-    if (known === undefined || ports.clock.now() - known.lastSeenTainted > usedForMs) continue;
-    const claim = await store.claimStart(cluster.name, known, known.lastSeenTainted);
-    answers.push(
-      claim.kind === 'live'
-        ? `execution ${claim.number} is at it in ${cluster.name}`
-        : await startClaimed(ports, store, cluster, claim, known.lastSeenTainted),
-    );
+    try {
+      const answer = await admitUsed(ports, store, cluster);
+      if (answer !== undefined) answers.push(answer);
+    } catch (error) {
+      // The other clusters need not wait for it; the event comes again.
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0];
   return answers.length === 0 ? 'no cluster uses startup taints' : answers.join('; ');
+}
+
+/** Undefined for a cluster that has had no startup taint lately. */
+async function admitUsed(
+  ports: RequestPorts,
+  store: AdmissionStore,
+  cluster: ClusterConfig,
+): Promise<string | undefined> {
+  const known = await store.load(cluster.name);
+  if (known === undefined || ports.clock.now() - known.lastSeenTainted > usedForMs) {
+    return undefined;
+  }
+  const claim = await store.claimStart(cluster.name, known, known.lastSeenTainted);
+  return claim.kind === 'live'
+    ? `execution ${claim.number} is at it in ${cluster.name}`
+    : startClaimed(ports, store, cluster, claim, known.lastSeenTainted);
 }

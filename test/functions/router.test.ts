@@ -314,6 +314,15 @@ describe('the admission of new nodes', () => {
     expect(reads).toBeLessThanOrEqual(2 * 500);
   });
 
+  it('starts executions for a launch in the clusters behind one that fails', async () => {
+    await route(wanted, { ...wanted, detail: { cluster: 'test' } });
+    await table.transact([{ kind: 'update', key: item, set: { number: 'broken' } }]);
+    admissions = [];
+    const { batchItemFailures } = await route(launched(1));
+    expect(batchItemFailures).toHaveLength(1);
+    expect(admissions.map(({ input }) => input)).toEqual([{ cluster: 'test', number: 1 }]);
+  });
+
   it('starts nothing for a launch while an execution makes its passes', async () => {
     await route(wanted);
     await table.transact([{ kind: 'update', key: item, set: { state: 'running' } }]);
