@@ -104,6 +104,20 @@ const sarif = z.strictObject({
 });
 
 describe('nodegap audit', () => {
+  it('breaks comments of a change to the width, and leaves commands whole', async () => {
+    await write(
+      'agent.yaml',
+      agent.replace(/^ +readinessProbe.*\n/m, '').replace(':v1', ':latest'),
+    );
+    const lines = (await audit()).out.split('\n');
+    const comments = lines.filter((line) => line.startsWith('      # '));
+    expect(comments.join('\n')).toMatch(/# Nothing in the template tells .*\n +# \S/);
+    expect(comments.filter((line) => line.length > 80)).toEqual([
+      expect.stringMatching(/^ {6}# kubectl .*imageID\}'$/),
+    ]);
+    expect(lines).toContain('      kubectl -n kube-system edit daemonset agent');
+  });
+
   it('exits 0 where nothing is wrong, and says what it could not check', async () => {
     await write('agent.yaml', agent);
     const { code, out, err } = await audit();

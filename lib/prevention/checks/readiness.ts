@@ -34,7 +34,7 @@ export function checkReadiness(context: AuditContext): Checked {
         why: 'Its pods are Ready as soon as their processes run, working or not: neither a startup taint nor nodegap sees that the node is without it, and an update of it goes on over broken pods.',
         change:
           best?.probe === undefined
-            ? `Nothing in the template tells how its health can be asked. Add a readinessProbe to container ${printable(containers[0]?.name ?? '')} (kubectl explain daemonset.spec.template.spec.containers.readinessProbe) with the command or endpoint that says that it serves this node:\nkubectl -n ${quoted(object.metadata.namespace ?? 'default')} edit daemonset ${quoted(object.metadata.name)}`
+            ? `# Nothing in the template tells how its health can be asked. Add a readinessProbe to container ${printable(containers[0]?.name ?? '')} (kubectl explain daemonset.spec.template.spec.containers.readinessProbe) with the command or endpoint that says that it serves this node:\nkubectl -n ${quoted(object.metadata.namespace ?? 'default')} edit daemonset ${quoted(object.metadata.name)}`
             : `${best.from === 'port' ? '# If the program listens there: try it on one node first.\n' : ''}${patch(best.container.name, best.probe)}`,
       },
     ];

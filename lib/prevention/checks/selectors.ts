@@ -102,7 +102,7 @@ function matchesNothing(
     subject,
     message: `${key} selects none of ${nodes.length} nodes; on ${first?.metadata.name}: ${reason}`,
     why: 'It runs nowhere, and where it runs nowhere there is no gap: nobody is told.',
-    change: `Label the nodes in the template of their pool, or correct the selector. To see what nodes have:\nkubectl get nodes -L ${quoted(labelsOf(required).join(','))}`,
+    change: `# Label the nodes in the template of their pool, or correct the selector. To see what nodes have:\nkubectl get nodes -L ${quoted(labelsOf(required).join(','))}`,
   });
 }
 

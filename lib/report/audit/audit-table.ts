@@ -46,9 +46,17 @@ function findingText(finding: AuditFinding, style: Style, width: number): string
     `  ${paint(severity)} ${style.name(check)}`,
     ...wrap(printable(message), width - 4).map((line) => `    ${line}`),
     ...wrap(printable(why), width - 4).map((line) => `    ${style.dim(line)}`),
-    // Whole, however long: it is there to be copied.
-    ...change.split('\n').map((line) => `      ${style.good(printable(line))}`),
+    ...change
+      .split('\n')
+      .flatMap((line) => changeLines(printable(line), width - 6))
+      .map((line) => `      ${style.good(line)}`),
   ].join('\n');
+}
+
+/** What is there to be copied stays whole, however long; a comment for the reader is broken. */
+function changeLines(line: string, width: number): string[] {
+  const comment = /^# (?!kubectl )(.*)$/.exec(line)?.[1];
+  return comment === undefined ? [line] : wrap(comment, width - 2).map((part) => `# ${part}`);
 }
 
 function paintOf(severity: AuditSeverity, style: Style): Paint {
