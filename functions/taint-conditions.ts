@@ -90,6 +90,9 @@ async function run(ports: TaintConditionsPorts, cluster: string): Promise<TaintC
   await tellCarriedOut(ports, client, cluster, carriedOut);
   await tellRefused(ports, client, cluster, verdicts);
   await tellHeldBack(ports.notifier, store, cluster, verdicts, now);
+  const [refused] = carriedOut.refused;
+  // After the others have had theirs, so that the failures of the function tell of it.
+  if (refused !== undefined) throw refused.error;
   const done = carriedOut.done.flatMap(({ actions }) => actions);
   return {
     ...result,

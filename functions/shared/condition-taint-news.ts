@@ -49,7 +49,7 @@ export async function tellCarriedOut(
   ports: NewsPorts,
   writer: Pick<ClusterWriter, 'createNodeEvent'>,
   cluster: string,
-  { done, missed, postponed }: TaintsCarriedOut,
+  { done, missed, refused, postponed }: TaintsCarriedOut,
 ): Promise<void> {
   const actions = done.flatMap((each) => each.actions);
   for (const [metric, kind] of [
@@ -65,6 +65,11 @@ export async function tellCarriedOut(
   for (const { node, why } of missed.slice(0, most)) {
     const { name, uid } = node.metadata;
     ports.log.warn('a node is left to the next run', { cluster, node: name, nodeUid: uid, why });
+  }
+  for (const { node, error } of refused.slice(0, most)) {
+    const { name, uid } = node.metadata;
+    const why = messageOf(error);
+    ports.log.error('a node may not be tainted', { cluster, node: name, nodeUid: uid, why });
   }
   if (postponed > 0) ports.log.info('nodes left to the next run', { cluster, postponed });
   await eachOf(actions.slice(0, most), (action) => tellNode(ports, writer, cluster, action));

@@ -1,6 +1,7 @@
 /** Condition taints from the scan to the node, on the simulated cluster. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { isoTime } from '../../lib/clock.ts';
+import { KubernetesError } from '../../lib/errors.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import { conditionTaintsAnnotation } from '../../lib/prevention/condition-taints/taint.ts';
 import type { TaskHandler } from '../../local/workflow/runner.ts';
@@ -175,6 +176,36 @@ describe('what stands in the way', () => {
     expect(told[0]?.body).toContain('breaker-open');
     expect(events().some((each) => each.startsWith('NodegapConditionTaintRefused'))).toBe(true);
     for (const name of names) say(name, 'False');
+    await pass(10);
+    expect(bearers()).toEqual([]);
+  });
+
+  it('is for one node a policy that lets nobody change it, and for no other one', async () => {
+    await begin({
+      wrap: (client) => ({
+        ...client,
+        patchNode: async (name, patch) => {
+          if (name !== names[0]) return client.patchNode(name, patch);
+          throw new KubernetesError('forbidden', 'admission webhook "pin" denied the request');
+        },
+      }),
+    });
+    const [pinned = '', other = ''] = names;
+    say(pinned, 'True');
+    say(other, 'True');
+    await pass(5);
+    expect(bearers()).toEqual([other]);
+    expect(events()).toEqual([expect.stringMatching(/^NodegapConditionTaintAdded/)]);
+    expect(world.logs).toContainEqual({
+      level: 'error',
+      message: 'a node may not be tainted',
+      fields: expect.objectContaining({
+        node: pinned,
+        why: 'admission webhook "pin" denied the request',
+      }),
+    });
+    expect(world.logs.map(({ message }) => message)).toContain('taint-conditions failed');
+    say(other, 'False');
     await pass(10);
     expect(bearers()).toEqual([]);
   });

@@ -30,6 +30,8 @@ export interface TaintsCarriedOut {
   done: NodeActions[];
   /** Left to the next run, which looks again. */
   missed: { node: Node; why: string }[];
+  /** What the API server, or an admission webhook or policy, does not let be changed. */
+  refused: { node: Node; error: Error }[];
   postponed: number;
 }
 
@@ -48,8 +50,9 @@ export function actionsByNode(verdicts: readonly TaintVerdict[]): NodeActions[] 
 
 /**
  * One patch a node, on the very state that was decided on, or on a younger one on which the same
- * holds. A node that has become another matter is left to the next run; any other failure stops the
- * run and is thrown when the patches under way have ended.
+ * holds. A node that has become another matter is left to the next run, and one that is refused keeps
+ * no other one waiting. Any other failure stops the run and is thrown when the patches under way
+ * have ended.
  */
 export async function carryOutTaints(
   client: NodeClient,
@@ -66,6 +69,7 @@ export async function carryOutTaints(
   const result: TaintsCarriedOut = {
     done: [],
     missed: [],
+    refused: [],
     postponed: wanted.length - todo.length,
   };
   const failures: unknown[] = [];
@@ -91,6 +95,8 @@ export async function carryOutTaints(
       } catch (error) {
         if (isKubernetesError(error, 'conflict', 'not-found')) {
           result.missed.push({ node, why: error.message });
+        } else if (isKubernetesError(error, 'forbidden', 'invalid')) {
+          result.refused.push({ node, error });
         } else {
           failures.push(error);
           todo.length = 0;
