@@ -1,5 +1,5 @@
 import { admittable, carryOut } from '../lib/prevention/admit/carry-out.ts';
-import { decideAdmission } from '../lib/prevention/admit/decide.ts';
+import { decideAdmission, startupDeadlineMs } from '../lib/prevention/admit/decide.ts';
 import type { AdmissionDecision } from '../lib/prevention/admit/model.ts';
 import { type AdmissionMemory, readAdmission } from '../lib/prevention/admit/read.ts';
 import { AdmissionStore } from '../lib/prevention/admit/store.ts';
@@ -11,6 +11,7 @@ import {
   logPatches,
   logWouldDo,
   overdueNodes,
+  tellObserved,
   tellOrphans,
   waitingNodes,
 } from './shared/admission-news.ts';
@@ -170,6 +171,10 @@ async function admit(
     await store.note(cluster, number, { lastSeenTainted: now });
   }
   await tellOrphans(ports.notifier, store, cluster, decision);
+  if (!acts) {
+    const deadlineMs = startupDeadlineMs(config);
+    await tellObserved(ports, store, cluster, { nodes: wanted, deadlineMs });
+  }
 
   const lastSeenTainted = decision.nodes.length > 0 ? now : pass.lastSeenTainted;
   const counts = { lastSeenTainted, admitted, waiting, overdue: overdue.length };

@@ -1,4 +1,5 @@
 /** What a pass of `admit-nodes` tells: log, metrics, people, the router, and the nodes themselves. */
+import { parseTime } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import type { ClusterWriter } from '../../lib/ports.ts';
@@ -6,6 +7,7 @@ import type { CarriedOut } from '../../lib/prevention/admit/carry-out.ts';
 import type { AdmissionDecision } from '../../lib/prevention/admit/model.ts';
 import type { AdmissionStore } from '../../lib/prevention/admit/store.ts';
 import { gapFound } from '../../lib/remediation/bus-events.ts';
+import { observedTaintNotice } from '../../lib/report/notices/observed-taint-notice.ts';
 import { orphanTaintNotice } from '../../lib/report/notices/orphan-taint-notice.ts';
 import { reasonOf } from './node-event.ts';
 import type { Ports } from './ports.ts';
@@ -124,6 +126,29 @@ export async function handOver(
       });
     }
   }
+}
+
+/**
+ * In mode observe: tells people, once a day, of nodes that stay shut though they have proved
+ * themselves. `deadlineMs` is the age of a node from which on that is no trial any more.
+ */
+export async function tellObserved(
+  ports: Pick<Ports, 'clock' | 'notifier' | 'log'>,
+  store: AdmissionStore,
+  cluster: string,
+  { nodes, deadlineMs }: { nodes: readonly { node: Node }[]; deadlineMs: number },
+): Promise<void> {
+  const born = ports.clock.now() - deadlineMs;
+  const shut = nodes.flatMap(({ node: { metadata } }) =>
+    (parseTime(metadata.creationTimestamp) ?? born) <= born ? [metadata.name] : [],
+  );
+  if (shut.length === 0) return;
+  const code = 'startup-observed';
+  // No NAME of a taint has a space.
+  await store.tellOnce(cluster, 'mode observe', async () => {
+    await ports.notifier.notify(observedTaintNotice(cluster, shut));
+    ports.log.warn(code, { cluster, count: shut.length });
+  });
 }
 
 /** In mode observe: what the pass would have done. */

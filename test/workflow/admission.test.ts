@@ -316,6 +316,17 @@ describe('in mode observe', () => {
     const [would] = world.logs.filter(({ message }) => message === 'would admit');
     expect(would?.fields).toMatchObject({ count: 1 });
   });
+
+  it('people are told once of nodes that stay shut past their deadline', async () => {
+    await begin({ mode: 'observe' });
+    await world.pass(14);
+    const told = () => world.notices.filter(({ body }) => body.includes('in mode observe'));
+    expect(told()).toEqual([]);
+    await world.pass(30);
+    expect(told()).toHaveLength(1);
+    expect(told()[0]?.body).toContain(newNodes()[0]?.metadata.name ?? '?');
+    expect(world.writes).toEqual([]);
+  });
 });
 
 describe('a startup taint that no required DaemonSet stands behind', () => {
