@@ -58,6 +58,12 @@ export class Alarms extends Construct {
       above: 0,
       periods: 1,
     });
+    this.#alarm(`${network}-taint-conditions-errors`, {
+      says: `Runs of taint-conditions fail in network ${network}, or may not change some node: condition taints neither come nor go there. See the log of the taint-conditions function.`,
+      metric: set.taintConditions.function.metricErrors({ period: Duration.minutes(5) }),
+      above: 0,
+      periods: 3,
+    });
     const window = Duration.seconds(Math.max(300, 5 * this.#props.scanSeconds));
     this.#alarm(`${network}-scan-silent`, {
       says: `No scan has run in network ${network} for ${window.toMinutes()} minutes. Is the schedule on?`,

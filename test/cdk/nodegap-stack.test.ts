@@ -334,6 +334,7 @@ describe('an alarm', () => {
       'nodegap-public-red-refused-nodes',
       'nodegap-public-scan-errors',
       'nodegap-public-scan-silent',
+      'nodegap-public-taint-conditions-errors',
       'nodegap-scan-dead-letters',
     ]);
     for (const { Properties } of alarms) {
