@@ -4,7 +4,8 @@ import type { TaintForecast } from '../prevention/condition-taints/forecast.ts';
 import type { TaintVerdict } from '../prevention/condition-taints/model.ts';
 import { conditionTaintKey } from '../prevention/condition-taints/taint.ts';
 import { printable } from '../printable.ts';
-import { type Cell, columns } from './columns.ts';
+import { type Cell, columns, widthOf } from './columns.ts';
+import { fold } from './fold.ts';
 import type { Style } from './style.ts';
 import { plural } from './words.ts';
 
@@ -24,15 +25,19 @@ export function conditionTaintsText(
 ): string {
   const blocks = [
     verdicts.length === 0 ? '' : table(verdicts, style, width),
-    forecast.risks.map(({ name, message }) => printable(`risk in ${name}: ${message}`)).join('\n'),
-    summary(forecast, observes),
+    forecast.risks
+      .flatMap(({ name, message }) => fold(printable(`risk in ${name}: ${message}`), width))
+      .join('\n'),
+    summary(forecast, observes)
+      .flatMap((line) => fold(line, width))
+      .join('\n'),
   ];
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
 function table(verdicts: readonly TaintVerdict[], style: Style, width?: number): string {
   const heads: Cell[] = ['NODE', 'TAINT', 'ACTION', 'REASON', 'WHY'].map((text) => ({ text }));
-  const rows = verdicts.map((verdict): Cell[] => [
+  const cells = verdicts.map((verdict): Cell[] => [
     { text: verdict.node.metadata.name, paint: style.bold },
     { text: conditionTaintKey(verdict.name) },
     { text: actions[verdict.kind] },
@@ -41,10 +46,24 @@ function table(verdicts: readonly TaintVerdict[], style: Style, width?: number):
       text: `${verdict.message}${verdict.kind === 'wait' ? `; until ${isoTime(verdict.until)}` : ''}`,
     },
   ]);
-  return columns([heads, ...rows], width);
+  const rows = [heads, ...cells];
+  return width === undefined || widthOf(rows) <= width ? columns(rows) : folded(rows, width);
 }
 
-function summary(forecast: TaintForecast, observes: boolean): string {
+/** Reason and why under each row, where the terminal has no room for them beside it. */
+function folded(rows: readonly Cell[][], width: number): string {
+  const under = rows.map((row, index) =>
+    index === 0
+      ? []
+      : fold(printable(`${row[3]?.text}: ${row[4]?.text}`), width - 4).map((line) => `    ${line}`),
+  );
+  return columns(rows.map((row) => row.slice(0, 3)))
+    .split('\n')
+    .flatMap((line, index) => [line, ...(under[index] ?? [])])
+    .join('\n');
+}
+
+function summary(forecast: TaintForecast, observes: boolean): string[] {
   const { nodes, affected, add, remove, keep, wait, refused } = forecast;
   const codes = Object.entries(refused).sort(([a], [b]) => (a < b ? -1 : 1));
   const count = codes.reduce((sum, [, each]) => sum + each, 0);
@@ -55,5 +74,5 @@ function summary(forecast: TaintForecast, observes: boolean): string {
     observes
       ? 'Nothing was written. The cluster is in mode observe: nodegap writes nothing either.'
       : 'Nothing was written.',
-  ].join('\n');
+  ];
 }

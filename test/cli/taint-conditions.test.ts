@@ -117,6 +117,21 @@ describe('nodegap taint-conditions', () => {
     ]);
   });
 
+  it('tells everything within the width of a narrow terminal', async () => {
+    const { out } = await nodegap(
+      [
+        ...['taint-conditions', '--file', join(folder, 'dump.json')],
+        ...['--config', join(folder, 'observe.yaml')],
+      ],
+      { columns: 80, env: { NO_COLOR: '1' } },
+    );
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(out).not.toContain('…');
+    expect(out).toContain('1 node does not report a condition');
+    expect(out).toContain('what is said of 1 node is not believed');
+    expect(out).toMatch(/^n1 .* refuse\n {4}breaker-open: pool general: .*\n {6}\S/m);
+  });
+
   it('names DaemonSets that the taint would keep out', async () => {
     const { summary, taints } = await dataOf('required.yaml');
     const first = taints.find(({ node: name }: { node: string }) => name === 'n1');

@@ -78,7 +78,12 @@ function missing(nodes: readonly Node[], { name, type }: ConditionTaintConfig): 
     ({ status }) => conditionOf(status.conditions, type) === undefined,
   ).length;
   if (without === 0) return [];
-  const who = without === nodes.length ? 'no node reports' : `${without} nodes do not report`;
+  const who =
+    without === nodes.length
+      ? 'no node reports'
+      : without === 1
+        ? '1 node does not report'
+        : `${without} nodes do not report`;
   const message = `${who} a condition ${type}: is its detector there, and the type spelled right?`;
   return [{ kind: 'condition-missing', name, nodes: without, message }];
 }
@@ -90,7 +95,8 @@ function notBelieved(verdicts: readonly TaintVerdict[], rule: ConditionTaintConf
   const [first] = doubted;
   if (first === undefined) return [];
   const { node, message: why } = first;
-  const message = `what is said of ${doubted.length} nodes is not believed, for example ${node.metadata.name}: ${why}`;
+  const count = `${doubted.length} ${doubted.length === 1 ? 'node' : 'nodes'}`;
+  const message = `what is said of ${count} is not believed, for example ${node.metadata.name}: ${why}`;
   return [{ kind: 'condition-not-believed', name: rule.name, nodes: doubted.length, message }];
 }
 
