@@ -159,7 +159,7 @@ describe('nodegap taint-conditions', () => {
       /^n2 +nodegap\.dev\/condition-agent +add +condition-taint-added +NodeAgentUnwell=True/m,
     );
     expect(out).toMatch(/^n4 .* until /m);
-    expect(out).toContain('risk in agent: 1 nodes do not report a condition NodeAgentUnwell');
+    expect(out).toContain('risk in agent: 1 node does not report a condition NodeAgentUnwell');
     expect(out.split('\n').slice(-4)).toEqual([
       '3 of 15 nodes would change: 2 taints added, 1 removed',
       '1 waiting, 1 left as it is, 1 refused (breaker-open 1)',
