@@ -185,7 +185,10 @@ class Judge {
     // A time in the future, or none, proves nothing.
     const proved = ready.some((pod) => {
       const since = readyChangedAt(pod);
-      return since !== undefined && since <= now - startupSoak * 1000;
+      if (since === undefined) return false;
+      // That is the kubelet's clock. The API server's says when the pod was made: not Ready before.
+      const made = parseTime(pod.metadata.creationTimestamp) ?? since;
+      return Math.max(since, made) <= now - startupSoak * 1000;
     });
     if (proved) return undefined;
     const message = `the pod of ${key} has not been Ready for ${startupSoak} s yet (${soaking.metadata.name})`;

@@ -91,6 +91,15 @@ describe('a startup taint', () => {
     ],
     ['is not proved by a time in the future', { pods: [podReady(-60_000)] }, 'startup-soaking'],
     [
+      'is not proved by a time before its pod was made, as of a kubelet whose clock is slow',
+      {
+        pods: [
+          podReady(60 * minute, 'True', { metadata: { creationTimestamp: past(29 * second) } }),
+        ],
+      },
+      'startup-soaking',
+    ],
+    [
       'is not proved by a Ready pod without a time',
       {
         pods: [
