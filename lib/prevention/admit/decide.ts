@@ -122,7 +122,8 @@ class Judge {
       const message = `the node had proved itself at ${provedAt} and the taint came back`;
       return { name, because: 'proved-before', message };
     }
-    if (conditionOf(node.status.conditions, 'Ready')?.status !== 'True') {
+    const ready = conditionOf(node.status.conditions, 'Ready');
+    if (ready?.status !== 'True') {
       return waits('startup-node-not-ready', 'the node itself is not Ready');
     }
     const taints = sortTaints(node, this.#startupTaints);
@@ -142,6 +143,12 @@ class Judge {
       if (lacking !== undefined) return waits(lacking.code, lacking.message);
     }
     if (meant.length === 0) {
+      const since = parseTime(ready.lastTransitionTime);
+      const { config, now } = this.#input;
+      // Labels that selectors ask for may come after the node.
+      if (since === undefined || now - since < config.timings.startupSoak * 1000) {
+        return waits('startup-soaking', 'no DaemonSet behind it selects the node yet');
+      }
       const message = `no DaemonSet behind it is meant for this node: ${behind.map(({ key }) => key).join(', ')}`;
       return { name, because: 'nothing-to-prove', message };
     }

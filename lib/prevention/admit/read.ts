@@ -6,7 +6,7 @@
  * initialised, which a node with a startup taint of its NodePool never is (other nodes lack that
  * label, so of them all are listed). Pods are read for the nodes alone that wait for
  * nothing else: node by node for a few, by one list for each DaemonSet for many. DaemonSets are
- * listed once a minute.
+ * listed once a minute, and while nothing that is known stands behind a taint.
  */
 import type { Config } from '../../config/model.ts';
 import { eachOf } from '../../kubernetes/each-of.ts';
@@ -49,7 +49,16 @@ export async function readAdmission(
   const listed = all ? await reader.listNodes() : await reader.listUninitialisedNodes?.();
   if (all) memory.allNodesAt = now;
   const nodes = (listed ?? []).filter((node) => startupNamesOn(node).length > 0);
-  if (nodes.length > 0 && isOld(memory.daemonSets?.at)) {
+  // A DaemonSet that was made a moment ago may stand behind a taint that nobody seems to take off.
+  const isKnown = ({ items }: { items: DaemonSet[] }) => {
+    const names = startupOwners(config, items);
+    return nodes.every((node) => startupNamesOn(node).every((name) => names.has(name)));
+  };
+  const remembered = memory.daemonSets;
+  if (
+    nodes.length > 0 &&
+    (remembered === undefined || isOld(remembered.at) || !isKnown(remembered))
+  ) {
     memory.daemonSets = { items: await reader.listDaemonSets(), at: now };
   }
   const daemonSets = memory.daemonSets?.items ?? [];

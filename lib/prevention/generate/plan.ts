@@ -92,7 +92,7 @@ function removerWarnings(taints: readonly WantedTaint[]): string[] {
   return taints.flatMap(({ key, remover }) =>
     remover.kind === 'agent' && remover.state.kind === 'unknown'
       ? [
-          `whether ${remover.agent.title} takes ${key} off could not be told (${remover.state.because}); make sure before you apply the attachers: ${remover.agent.remover.turnOn}`,
+          `${key} is put on no pool: whether ${remover.agent.title} takes it off could not be told (${remover.state.because}); make sure, then add it yourself: ${remover.agent.remover.turnOn}`,
         ]
       : [],
   );
@@ -105,6 +105,9 @@ function isMissing(
   model: StartupModel,
   warnings: string[],
 ): boolean {
+  const { remover } = taint;
+  // Nodes would keep it for good if nobody takes it off.
+  if (remover.kind === 'agent' && remover.state.kind === 'unknown') return false;
   const { subject, attachments } = pool;
   const lasting = lastingTaints(model, pool).filter(keepsPodsOut);
   const runs = taint.owners

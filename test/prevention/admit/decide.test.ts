@@ -197,6 +197,14 @@ describe('a startup taint', () => {
       'nothing-to-prove',
     ],
     [
+      'stays on a node that has just become Ready: a label that selects it may still come',
+      {
+        nodes: [young({ age: 20 * second })],
+        daemonSets: [daemonSet('agent', { template: { nodeSelector: { disk: 'ssd' } } })],
+      },
+      'startup-soaking',
+    ],
+    [
       'stays on a young node where its DaemonSet does not tolerate a taint of others',
       { nodes: [young({ taints: [startup(), { key: 'gpu', effect: 'NoSchedule' }] })] },
       'startup-pod-shut-out',

@@ -55,6 +55,16 @@ describe('a pass', () => {
     expect(asked.splice(0)).toEqual(['nodes', 'daemonsets', 'pods on n0']);
   });
 
+  it('lists DaemonSets again while none that is known stands behind a taint', async () => {
+    const unowned = node('n1', {
+      taints: [{ key: 'nodegap.dev/startup-other', effect: 'NoSchedule' }],
+    });
+    await read(readerOf(tainted(1)), now);
+    asked = [];
+    await read(readerOf([unowned]), now + 5 * second);
+    expect(asked).toContain('daemonsets');
+  });
+
   it('lists all nodes for a while after an admission, since the taint may come back', async () => {
     const reader = readerOf(tainted(1));
     await read(reader, now);

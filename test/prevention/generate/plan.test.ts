@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { PreventionFacts } from '../../../lib/prevention/facts.ts';
 import { planStartupTaints } from '../../../lib/prevention/generate/plan.ts';
 import { deployment, found, nodePool, read, writtenDaemonSet } from '../prevention-facts.ts';
 import { applyPlan } from './apply.ts';
@@ -36,12 +37,15 @@ describe('the taints', () => {
     ]);
   });
 
-  test('warn where nobody can tell whether the agent takes it off', () => {
+  test('are put on no pool where nobody can tell whether the agent takes it off', () => {
+    const key = 'node.cilium.io/agent-not-ready';
+    const attached = (facts: PreventionFacts) =>
+      JSON.stringify(planStartupTaints(facts, config()).attachers).includes(key);
     const facts = clusterFacts({ workloads: { kind: 'not-checked', reason: 'forbidden' } });
-    const { taints, warnings } = planStartupTaints(facts, config());
-    expect(taints.map(({ key }) => key)).toContain('node.cilium.io/agent-not-ready');
-    expect(warnings.join()).toContain(
-      'whether Cilium takes node.cilium.io/agent-not-ready off could not be told (forbidden)',
+    expect(attached(clusterFacts())).toBe(true);
+    expect(attached(facts)).toBe(false);
+    expect(planStartupTaints(facts, config()).warnings.join()).toContain(
+      `${key} is put on no pool: whether Cilium takes it off could not be told (forbidden)`,
     );
   });
 
