@@ -55,6 +55,18 @@ describe('startup-taints', () => {
     expect(err).toContain('nobody would take the taints of nodegap off');
   });
 
+  it('warns of a taint in use behind which no required DaemonSet stands', async () => {
+    const attached = manifests.replace(
+      '    spec:\n      nodeClassRef',
+      '    spec:\n      startupTaints: [{ key: nodegap.dev/startup-gone, effect: NoSchedule }]\n      nodeClassRef',
+    );
+    await writeFile(join(folder, 'all.yaml'), attached);
+    const { err } = await run();
+    expect(err).toContain(
+      'NodePool general puts nodegap.dev/startup-gone on new nodes, and no required DaemonSet stands behind it',
+    );
+  });
+
   it('gives the effect that is asked for', async () => {
     const { out } = await run('--effect', 'NoExecute');
     expect(out).toContain('nodegap.dev/startup-fluent-bit\n          effect: NoExecute');

@@ -88,7 +88,7 @@ function checkServiceAccount(
   const own = (template.imagePullSecrets ?? []).map((each) => each.name);
   const name = template.serviceAccountName ?? 'default';
   if (facts.serviceAccounts.kind !== 'read') {
-    const reason = `ServiceAccount ${namespace}/${name} of ${key}: ${facts.serviceAccounts.reason}`;
+    const { reason } = facts.serviceAccounts;
     checked.notChecked.push({ check: 'missing-service-account', reason });
     if (own.length === 0) checked.notChecked.push({ check: 'missing-pull-secret', reason });
     else checkPullSecrets(context, required, own, 'its template', checked);

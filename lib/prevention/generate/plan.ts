@@ -16,6 +16,7 @@ import { poolSelection } from '../checks/pool-selection.ts';
 import type { Pool } from '../checks/pools.ts';
 import { lastingTaints, type StartupModel, startupModel } from '../checks/startup-model.ts';
 import type { NodeClass, NodePool, PreventionFacts } from '../facts.ts';
+import { startupTaintName } from '../startup-taint.ts';
 import type { ObjectPatch } from './patch.ts';
 import { type PoolRecipe, poolRecipe } from './recipes.ts';
 import { daemonSetPatch, removerPatches } from './tolerations.ts';
@@ -46,7 +47,11 @@ export function planStartupTaints(
   const context = contextOf(facts, config);
   const model = startupModel(context);
   const { taints, leftOut } = wantedTaints(context, effect);
-  const warnings = [...modeWarnings(context, taints), ...removerWarnings(taints)];
+  const warnings = [
+    ...modeWarnings(context, taints),
+    ...removerWarnings(taints),
+    ...ownerlessWarnings(context),
+  ];
   const attachers: ObjectPatch[] = [];
   const recipes: PoolRecipe[] = [];
   for (const pool of context.pools) {
@@ -95,6 +100,20 @@ function removerWarnings(taints: readonly WantedTaint[]): string[] {
           `${key} is put on no pool: whether ${remover.agent.title} takes it off could not be told (${remover.state.because}); make sure, then add it yourself: ${remover.agent.remover.turnOn}`,
         ]
       : [],
+  );
+}
+
+/** Startup taints of nodegap that are in use already, and that nobody would take off. */
+function ownerlessWarnings({ pools, required }: AuditContext): string[] {
+  const owned = new Set(required.map(({ startupName }) => startupName));
+  return pools.flatMap(({ subject, attachments }) =>
+    attachments.flatMap(({ taint }) => {
+      const name = startupTaintName(taint);
+      if (name === undefined || owned.has(name)) return [];
+      return [
+        `${subject.kind} ${subject.name} puts ${taint.key} on new nodes, and no required DaemonSet stands behind it: nobody would take it off; remove it, or name its DaemonSet in requiredDaemonSets`,
+      ];
+    }),
   );
 }
 
