@@ -1,11 +1,13 @@
 /** What a pass of `admit-nodes` tells: log, metrics, people, the router, and the nodes themselves. */
 import { parseTime } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { messageWithRemedy } from '../../lib/kubernetes/errors.ts';
 import type { Node } from '../../lib/kubernetes/objects.ts';
 import type { ClusterWriter } from '../../lib/ports.ts';
-import type { CarriedOut } from '../../lib/prevention/admit/carry-out.ts';
+import type { Admittable } from '../../lib/prevention/admit/carry-out.ts';
 import type { AdmissionDecision } from '../../lib/prevention/admit/model.ts';
 import type { AdmissionStore } from '../../lib/prevention/admit/store.ts';
+import type { ChangedNodes } from '../../lib/prevention/change-nodes.ts';
 import { gapFound } from '../../lib/remediation/bus-events.ts';
 import { observedTaintNotice } from '../../lib/report/notices/observed-taint-notice.ts';
 import { orphanTaintNotice } from '../../lib/report/notices/orphan-taint-notice.ts';
@@ -39,7 +41,7 @@ export function waitingNodes({ nodes }: AdmissionDecision): number {
 export function logPatches(
   ports: Pick<Ports, 'log' | 'metrics'>,
   ids: { cluster: string; execution: string },
-  { done, missed, refused, postponed }: CarriedOut,
+  { done, missed, refused, postponed }: ChangedNodes<Admittable>,
 ): void {
   const { cluster } = ids;
   for (const { node, remove } of done) {
@@ -55,7 +57,8 @@ export function logPatches(
       why,
     });
   }
-  for (const { node, why } of refused.slice(0, most)) {
+  for (const { node, error } of refused.slice(0, most)) {
+    const why = messageWithRemedy(error);
     const { name, uid } = node.metadata;
     ports.log.error('a node may not be admitted', { ...ids, node: name, nodeUid: uid, why });
   }

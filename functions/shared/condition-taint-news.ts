@@ -2,7 +2,8 @@
 import { messageOf } from '../../lib/errors.ts';
 import { eachOf } from '../../lib/kubernetes/each-of.ts';
 import type { ClusterWriter } from '../../lib/ports.ts';
-import type { TaintsCarriedOut } from '../../lib/prevention/condition-taints/carry-out.ts';
+import type { ChangedNodes } from '../../lib/prevention/change-nodes.ts';
+import type { NodeActions } from '../../lib/prevention/condition-taints/carry-out.ts';
 import type { TaintVerdict } from '../../lib/prevention/condition-taints/model.ts';
 import type { SightingStore } from '../../lib/prevention/condition-taints/store.ts';
 import { conditionTaintKey } from '../../lib/prevention/condition-taints/taint.ts';
@@ -49,7 +50,7 @@ export async function tellCarriedOut(
   ports: NewsPorts,
   writer: Pick<ClusterWriter, 'createNodeEvent'>,
   cluster: string,
-  { done, missed, refused, postponed }: TaintsCarriedOut,
+  { done, missed, refused, postponed }: ChangedNodes<NodeActions>,
 ): Promise<void> {
   const actions = done.flatMap((each) => each.actions);
   for (const [metric, kind] of [

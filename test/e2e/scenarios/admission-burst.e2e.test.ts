@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DaemonSet } from '../../../lib/kubernetes/objects.ts';
-import { mostPatches } from '../../../lib/prevention/admit/carry-out.ts';
+import { mostPatches } from '../../../lib/prevention/change-nodes.ts';
 import { writesIn } from '../harness/audit.ts';
 import { type ControlPlane, startControlPlane } from '../harness/control-plane.ts';
 import { applyDaemonSet, applyNode } from '../harness/objects.ts';
