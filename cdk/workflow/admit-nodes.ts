@@ -7,12 +7,10 @@ import { Duration } from 'aws-cdk-lib';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import {
-  DefinitionBody,
   Fail,
   type IChainable,
   JsonPath,
-  LogLevel,
-  StateMachine,
+  type StateMachine,
   Succeed,
   TaskInput,
   Timeout,
@@ -21,7 +19,7 @@ import {
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
-import { addRetries, follow } from './states.ts';
+import { addRetries, follow, loggedMachine } from './states.ts';
 
 export const admissionFunctionName = 'admit-nodes';
 
@@ -42,12 +40,11 @@ export class AdmitNodesMachine extends Construct {
 
   constructor(scope: Construct, id: string, props: AdmitNodesMachineProps) {
     super(scope, id);
-    this.stateMachine = new StateMachine(this, 'Machine', {
-      stateMachineName: props.stateMachineName,
-      definitionBody: DefinitionBody.fromChainable(admitNodes(this, props.function)),
+    this.stateMachine = loggedMachine(this, {
+      name: props.stateMachineName,
+      first: admitNodes(this, props.function),
       timeout: executionTimeout,
-      tracingEnabled: true,
-      logs: { destination: props.logGroup, level: LogLevel.ALL, includeExecutionData: false },
+      logGroup: props.logGroup,
     });
   }
 }

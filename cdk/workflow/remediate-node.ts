@@ -19,15 +19,13 @@ import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
   Condition,
-  DefinitionBody,
   Fail,
   type IChainable,
   IntegrationPattern,
   JsonPath,
-  LogLevel,
   Pass,
   Result,
-  StateMachine,
+  type StateMachine,
   Succeed,
   TaskInput,
   Timeout,
@@ -37,7 +35,7 @@ import {
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import { executionSeconds } from '../../lib/config/semantics.ts';
-import { addRetries, follow } from './states.ts';
+import { addRetries, follow, loggedMachine } from './states.ts';
 
 /** The functions that the machine calls; the names are those of the files in functions/. */
 export const workflowFunctionNames = [
@@ -74,12 +72,11 @@ export class RemediateNodeMachine extends Construct {
 
   constructor(scope: Construct, id: string, props: RemediateNodeMachineProps) {
     super(scope, id);
-    this.stateMachine = new StateMachine(this, 'Machine', {
-      stateMachineName: props.stateMachineName,
-      definitionBody: DefinitionBody.fromChainable(remediateNode(this, props.functions)),
+    this.stateMachine = loggedMachine(this, {
+      name: props.stateMachineName,
+      first: remediateNode(this, props.functions),
       timeout: executionTimeout,
-      tracingEnabled: true,
-      logs: { destination: props.logGroup, level: LogLevel.ALL, includeExecutionData: false },
+      logGroup: props.logGroup,
     });
   }
 }

@@ -1,11 +1,15 @@
 /** What every task and every choice of the workflow has in common. */
 import { Duration } from 'aws-cdk-lib';
+import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   type Chain,
   Choice,
   Condition,
+  DefinitionBody,
   type IChainable,
+  LogLevel,
   type State,
+  StateMachine,
   type TaskStateBase,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
@@ -59,6 +63,20 @@ export function addRetries(
     errors: deniedErrors,
     interval: Duration.seconds(10),
     maxAttempts: 2,
+  });
+}
+
+/** A machine whose console tells what happened: traced, every transition logged, without its data. */
+export function loggedMachine(
+  scope: Construct,
+  props: { name: string; first: IChainable; timeout: Duration; logGroup: ILogGroup },
+): StateMachine {
+  return new StateMachine(scope, 'Machine', {
+    stateMachineName: props.name,
+    definitionBody: DefinitionBody.fromChainable(props.first),
+    timeout: props.timeout,
+    tracingEnabled: true,
+    logs: { destination: props.logGroup, level: LogLevel.ALL, includeExecutionData: false },
   });
 }
 
