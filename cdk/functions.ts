@@ -160,8 +160,6 @@ export const setFunctions: Record<SetFunctionName, FunctionAccess> = {
   'taint-conditions': {
     cluster: 'actuator',
     table: [...read, 'PutItem', 'UpdateItem', 'DeleteItem'],
-    readsAwsWork: true,
-    asksEc2: true,
     notifies: true,
   },
   'release-node': { cluster: 'actuator', table: ['GetItem'] },

@@ -7,14 +7,13 @@ import { SightingStore } from '../lib/prevention/condition-taints/store.ts';
 import { type ClusterReading, type ReadExtent, readCluster } from '../lib/remediation/situation.ts';
 import * as z from '../lib/zod.ts';
 import { clients } from './shared/aws-clients.ts';
-import { awsPorts, awsWork, lambdaHandler, notifier } from './shared/aws-ports.ts';
+import { awsPorts, lambdaHandler, notifier } from './shared/aws-ports.ts';
 import {
   logVerdicts,
   tellCarriedOut,
   tellHeldBack,
   tellRefused,
 } from './shared/condition-taint-news.ts';
-import { observers } from './shared/observer-ports.ts';
 import type { ActingPorts, Ports } from './shared/ports.ts';
 import { parseEvent } from './shared/task.ts';
 
@@ -123,7 +122,4 @@ async function look(
   return { ...decideConditionTaints(facts, config, now), reading, remembered, now };
 }
 
-export const handler = lambdaHandler(
-  () => awsPorts({ clients, awsWork, ...observers, notifier }),
-  makeHandler,
-);
+export const handler = lambdaHandler(() => awsPorts({ clients, notifier }), makeHandler);

@@ -1,9 +1,13 @@
 /** The machine that admits new nodes, on Step Functions. */
+
 import { GetExecutionHistoryCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
+import { DeleteTopicCommand } from '@aws-sdk/client-sns';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { AdmitResult } from '../../functions/admit-nodes.ts';
 import { admittedAnnotation } from '../../lib/prevention/admit/mark.ts';
 import { type Account, account, openAccount, region } from './account.ts';
 import { cluster, type Installation, install } from './installation.ts';
+import { rightsProblems } from './rights.ts';
 
 const key = 'nodegap.dev/startup-aws-node';
 const prefix = 'admission';
@@ -83,3 +87,33 @@ it('takes the startup taint off a new node, as the functions are deployed', asyn
     state: 'running',
   });
 }, 300_000);
+
+it('hands over, tells and hands on with every right of its role, and no other', async () => {
+  const pass = (passes: number) =>
+    nodegap.call<AdmitResult>('admit-nodes', {
+      execution: 'by-hand',
+      state: { cluster, number: 1, pass: { passes, lastSeenTainted: Date.now() } },
+    });
+  const [node] = nodegap.cluster.nodesOf('general');
+  const bear = (...keys: string[]) =>
+    nodegap.cluster.operations.editNode(node?.metadata.name ?? '', ({ metadata, spec }) => {
+      metadata.creationTimestamp = new Date(Date.now() - 3_600_000).toISOString();
+      spec.taints = keys.map((each) => ({ key: each, effect: 'NoSchedule' }));
+    });
+  const told = async () => (await nodegap.notices()).map(({ body }) => body).join();
+
+  bear(key, 'karpenter.sh/unregistered', 'nodegap.dev/startup-nobody');
+  expect(await pass(1)).toMatchObject({ next: 'again', overdue: 1 });
+  expect(await told()).toContain('startup-nobody');
+  expect(nodegap.calledBy('admit-nodes').join()).toContain('PutEvents');
+
+  // Nobody can be told, so it has to be told again.
+  const TopicArn = `arn:aws:sns:${region}:${account}:${prefix}`;
+  await aws.sns.send(new DeleteTopicCommand({ TopicArn }));
+  bear('nodegap.dev/startup-none');
+  await expect(pass(2)).rejects.toThrow();
+
+  bear(key, 'karpenter.sh/unregistered');
+  expect(await pass(179)).toMatchObject({ next: 'continue' });
+  expect(rightsProblems(aws, prefix, ['admit-nodes'])).toEqual([]);
+}, 120_000);

@@ -4,6 +4,7 @@ import type { TaintConditionsResult } from '../../functions/taint-conditions.ts'
 import { isoTime } from '../../lib/clock.ts';
 import { type Account, openAccount, region } from './account.ts';
 import { cluster, type Installation, install } from './installation.ts';
+import { rightsProblems } from './rights.ts';
 
 const key = 'nodegap.dev/condition-cni';
 
@@ -71,3 +72,7 @@ it('puts a taint on, holds the next one back with one notice, and takes it off',
   await run();
   expect(await sightings()).toEqual([]);
 }, 120_000);
+
+it('needs every right of its role, and no other', () => {
+  expect(rightsProblems(aws, 'condition-taints', ['taint-conditions'])).toEqual([]);
+});

@@ -55,7 +55,10 @@ const table: [string, string[]][] = [
   ['team', ['stays isolated', 'failed', 'question', 'escalation', 'breaker opened']],
   [
     'cluster-wide',
-    ['breaker opened', 'breaker closed', 'fault left alone', 'view in doubt', 'status disagrees'],
+    [
+      ...['breaker opened', 'breaker closed', 'fault left alone', 'view in doubt'],
+      ...['status disagrees', 'audit changed'],
+    ],
   ],
 ];
 

@@ -209,7 +209,6 @@ describe('the right to', () => {
       'request-node',
       'restart-daemon-pod',
       'scan-cluster',
-      'taint-conditions',
       'taint-node',
     );
     for (const action of ['arc-zonal-shift:ListZonalShifts', 'arc-zonal-shift:ListAutoshifts']) {
@@ -235,7 +234,6 @@ describe('the right to', () => {
         'request-node',
         'restart-daemon-pod',
         'scan-cluster',
-        'taint-conditions',
         'taint-node',
       ),
     );

@@ -19,7 +19,8 @@ export const exceptions: Exception[] = [
     reason: "Lambda's event source mapping reads the queue with the rights of the function's role",
   },
   {
-    functions: /-(scan-cluster|audit-cluster|report|request-approval|taint-conditions)$/,
+    functions:
+      /-(scan-cluster|audit-cluster|admit-nodes|report|request-approval|taint-conditions)$/,
     actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
     reason: 'SNS asks KMS in the name of whoever publishes to an encrypted topic',
   },
