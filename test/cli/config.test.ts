@@ -27,7 +27,7 @@ describe('nodegap config check', () => {
     expect(err).toBe(
       [
         'error: stdin:2:21: timings.holdDown: "10x" is not a duration; write for example 10m',
-        'error: stdin:3:1: mode: unknown key; known here: clusters, networks, requiredDaemonSets, conditions, startupTaints, timings, breaker, approvals, replacement, drain, evidence',
+        'error: stdin:3:1: mode: unknown key; known here: clusters, networks, requiredDaemonSets, conditions, conditionTaints, startupTaints, timings, breaker, approvals, replacement, drain, evidence, audit',
         'hint: every key with its default: examples/nodegap.full.yaml and docs/configuration.md',
         '',
       ].join('\n'),
