@@ -27,7 +27,10 @@ interface Role extends KubeObject {
 }
 
 const manifests = rbacManifests({ forceDrain: true }) as KubeObject[];
-const roles = manifests.filter((object): object is Role => object.rules !== undefined);
+/** Those of the actuator. What the audit may do is shown where it is (audit.e2e). */
+const roles = manifests
+  .filter((object): object is Role => object.rules !== undefined)
+  .filter(({ metadata }) => metadata.name !== 'nodegap-auditor');
 
 /** Every right of reader, reporter and actuator, that for `drain.force` included. */
 export const allRights: Right[] = roles.flatMap(({ rules, metadata: { namespace } }) =>
