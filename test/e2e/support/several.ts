@@ -30,7 +30,13 @@ export async function addDaemonSets(
   }
 }
 
-/** Waits until a DaemonSet is Ready on these nodes. */
+/**
+ * Waits until a DaemonSet is Ready on these nodes.
+ *
+ * While its pod is refused on one node, the controller may not even try the others: it begins with
+ * one pod, in no order, and gives up with the first that fails until its next turn, which comes after
+ * twice the time of the last one (pkg/controller/daemon, syncNodes). So it is given a turn again.
+ */
 export async function readyOn(scene: Scene, names: string[], nodes: Node[]): Promise<void> {
   const client = scene.cluster.client();
   await waitFor(
@@ -39,6 +45,7 @@ export async function readyOn(scene: Scene, names: string[], nodes: Node[]): Pro
         for (const name of names) {
           const daemonSet = `${scene.namespace}/${name}`;
           const found = await podsOf(client, { node: metadata.name, daemonSet });
+          if (found.length === 0) await giveTurn(scene, name);
           if (!found.some(isReady)) return false;
         }
       }
@@ -46,11 +53,17 @@ export async function readyOn(scene: Scene, names: string[], nodes: Node[]): Pro
     },
     {
       timeout: patience,
-      interval: 500,
+      interval: 1_000,
       what: `${names.join(', ')} to be Ready in ${scene.name}`,
       describe: () => scene.describe(),
     },
   );
+}
+
+/** Any change of a DaemonSet makes its controller look at it at once. */
+async function giveTurn({ cluster, namespace }: Scene, daemonSet: string): Promise<void> {
+  const turn = `nodegap-test/turn=${Date.now()}`;
+  await cluster.kubectl(['-n', namespace, 'annotate', '--overwrite', 'ds', daemonSet, turn]);
 }
 
 /** A configuration that requires these DaemonSets of the scene, with the breaker out of the way. */
