@@ -25,7 +25,7 @@ export const OWN_STARTUP_TAINT_PREFIX = 'nodegap.dev/startup-';
 export const OWN_CONDITION_TAINT_PREFIX = 'nodegap.dev/condition-';
 
 /** Taints that mirror a node condition or a cordon (k8s.io/api core/v1 well_known_taints). */
-const conditionTaints = new Set([
+export const conditionTaints: ReadonlySet<string> = new Set([
   'node.kubernetes.io/not-ready',
   'node.kubernetes.io/unreachable',
   'node.kubernetes.io/unschedulable',
@@ -36,7 +36,7 @@ const conditionTaints = new Set([
 ]);
 
 /** Taints of a node that its provider has not finished setting up. */
-const initialisingTaints = new Set([
+export const initialisingTaints: ReadonlySet<string> = new Set([
   'karpenter.sh/unregistered',
   'node.cloudprovider.kubernetes.io/uninitialized',
 ]);

@@ -9,7 +9,11 @@
  * Gotcha: Prometheus does not tell an empty label from one that is not there, so what rests on
  * empty values, on numbers or on fields other than the name cannot be said.
  */
-import type { CompiledDaemonSet } from '../../gap/eligibility.ts';
+import {
+  type CompiledDaemonSet,
+  conditionTaints,
+  initialisingTaints,
+} from '../../gap/eligibility.ts';
 import type { NodeSelectorRequirement, Toleration } from '../../kubernetes/objects.ts';
 import {
   anyOf,
@@ -43,17 +47,7 @@ const everyNode = new Set([
 ]);
 
 /** Taint keys that intent looks past (lib/gap/eligibility.ts), beside those of the configuration. */
-const passing = [
-  'node.kubernetes.io/not-ready',
-  'node.kubernetes.io/unreachable',
-  'node.kubernetes.io/unschedulable',
-  'node.kubernetes.io/network-unavailable',
-  'node.kubernetes.io/memory-pressure',
-  'node.kubernetes.io/disk-pressure',
-  'node.kubernetes.io/pid-pressure',
-  'karpenter.sh/unregistered',
-  'node.cloudprovider.kubernetes.io/uninitialized',
-];
+const passing = [...conditionTaints, ...initialisingTaints];
 
 class Untellable extends Error {}
 
